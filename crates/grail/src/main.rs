@@ -1,0 +1,3 @@
+//! The `grail` command line.
+
+fn main() {}
