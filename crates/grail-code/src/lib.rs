@@ -1,1 +1,18 @@
-//! Python source as data.
+//! Python source as data: parse, tree, query, scopes, edits, codemods.
+//!
+//! The text is never re-printed: every change is a set of byte-range edits, so code that nobody meant to change stays identical by
+//! construction. This crate does no I/O, and it is the only one that names the parser; text and spans cross its border, syntax types
+//! of the parser do not.
+
+pub mod edit;
+pub mod tree;
+
+mod diagnostic;
+mod source;
+mod span;
+
+pub use diagnostic::Diagnostic;
+pub use edit::{Edit, EditConflict};
+pub use source::{DecodeError, EncodeError, MAX_SOURCE_BYTES, Position, Source};
+pub use span::Span;
+pub use tree::{Field, Kind, Node, NodeId, Parsed, parse_expression, parse_module, parse_statement};

@@ -1,0 +1,3 @@
+//! The specification of `grail-code`, one topic a module.
+
+mod hostile;
