@@ -4,15 +4,27 @@
 //! construction. This crate does no I/O, and it is the only one that names the parser; text and spans cross its border, syntax types
 //! of the parser do not.
 
+pub mod codemod;
+pub mod data;
 pub mod edit;
+pub mod imports;
+pub mod project;
+pub mod query;
+pub mod refactor;
+pub mod rename;
+pub mod semantic;
 pub mod tree;
 
 mod diagnostic;
+mod module;
 mod source;
 mod span;
 
 pub use diagnostic::Diagnostic;
 pub use edit::{Edit, EditConflict};
+pub use module::ModuleName;
+pub use project::{FileEdits, Project, ProjectFile};
+pub use semantic::Semantic;
 pub use source::{DecodeError, EncodeError, MAX_SOURCE_BYTES, Position, Source};
 pub use span::Span;
-pub use tree::{Field, Kind, Node, NodeId, Parsed, parse_expression, parse_module, parse_statement};
+pub use tree::{Context, Field, Kind, Node, NodeId, Parsed, parse_expression, parse_module, parse_statement};

@@ -1,0 +1,1 @@
+//! The built-in codemod commands, one file each.

@@ -1,0 +1,3 @@
+//! Codemods: declarative replacements and built-in commands.
+
+pub mod commands;

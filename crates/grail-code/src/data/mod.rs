@@ -1,0 +1,1 @@
+//! The tree as data: nested JSON-like nodes that hold all of the text, and back.

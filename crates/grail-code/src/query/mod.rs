@@ -1,0 +1,1 @@
+//! Query: one pattern language, two spellings, one matcher.

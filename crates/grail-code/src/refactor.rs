@@ -1,0 +1,1 @@
+//! Changes that need several places to agree: signatures, extraction, annotations from stubs.

@@ -1,0 +1,1 @@
+//! Renaming symbols within a file and across a project.
