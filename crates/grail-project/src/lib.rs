@@ -1,1 +1,27 @@
-//! The project on disk.
+//! The project on disk: configuration, walking, reading, atomic writing, diffs, modules and interpreters.
+//!
+//! This is the only crate that writes user files. It returns data and [`ProjectError`]s; nothing here prints.
+
+mod apply;
+mod config;
+mod diff;
+mod error;
+mod init;
+mod modules;
+mod python;
+mod read;
+mod walk;
+mod write;
+
+pub use apply::{ChangeSet, FileChange, FileOutcome, NewFile, map_files, map_sources};
+pub use config::{
+    CONFIG_FILE, CodeConfig, Config, Project, ProjectConfig, TargetVersion, find_root, load_config,
+};
+pub use diff::unified_diff;
+pub use error::{ConfigProblem, ProjectError};
+pub use init::{InitEntry, InitReport, InitStatus, init_project};
+pub use modules::{ModuleFile, SourceRoots, is_identifier, resolve_relative_import};
+pub use python::{Interpreter, find_interpreters};
+pub use read::{DEFAULT_MAX_BYTES, Fingerprint, SourceFile, read_source};
+pub use walk::{PythonFile, WalkOptions, Walked, walk_python_files};
+pub use write::{WriteReport, write_changes};

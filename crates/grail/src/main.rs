@@ -1,3 +1,30 @@
-//! The `grail` command line.
+//! The `grail` binary: a deep stack, quiet workers, and an exit code.
 
-fn main() {}
+use std::process::ExitCode;
+use std::thread;
+
+/// Trees follow the nesting of the input; what cannot be a loop gets room instead.
+const STACK_BYTES: usize = 64 * 1024 * 1024;
+
+fn main() -> ExitCode {
+    silence_workers();
+    let worker = thread::Builder::new().name("grail".to_owned()).stack_size(STACK_BYTES).spawn(grail::run);
+    match worker.map(thread::JoinHandle::join) {
+        Ok(Ok(exit)) => exit.into(),
+        // The panic message is on stderr already.
+        Ok(Err(_)) => grail::Exit::CouldNotRun.into(),
+        // No thread to be had: this one does it too.
+        Err(_) => grail::run().into(),
+    }
+}
+
+/// A panic while working on one file is reported as that file's error, not as noise in between.
+fn silence_workers() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let is_worker = thread::current().name().is_some_and(|name| name.starts_with("grail-worker"));
+        if !is_worker {
+            default(info);
+        }
+    }));
+}

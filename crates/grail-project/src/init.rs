@@ -1,0 +1,102 @@
+//! Setting a project up: `grail.toml`, `.grail/` and `.agents/skills/`.
+//!
+//! Safe to run twice: whatever exists is left exactly as it is.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::ProjectError;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InitReport {
+    /// The folder that was set up, as given.
+    pub root: PathBuf,
+    pub entries: Vec<InitEntry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InitEntry {
+    /// Relative to the root.
+    pub path: &'static str,
+    pub status: InitStatus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InitStatus {
+    Created,
+    Exists,
+}
+
+/// Writes what is missing below `root`, which is created if need be.
+pub fn init_project(root: &Path) -> Result<InitReport, ProjectError> {
+    if root.exists() && !root.is_dir() {
+        return Err(ProjectError::NotADirectory { path: root.to_owned() });
+    }
+    let mut entries = Vec::new();
+    for (path, text) in FILES {
+        let status = create_file(root, path, text)?;
+        entries.push(InitEntry { path, status });
+    }
+    Ok(InitReport { root: root.to_owned(), entries })
+}
+
+const FILES: [(&str, &str); 3] = [
+    ("grail.toml", CONFIG_TEXT),
+    (".grail/.gitignore", IGNORE_TEXT),
+    (".agents/skills/README.md", SKILLS_TEXT),
+];
+
+/// The template; a test keeps it equal to the defaults.
+const CONFIG_TEXT: &str = r#"# Grail's settings for this project. Every key is optional; the values below are the defaults.
+
+[project]
+# Folders from which modules are imported, relative to this file. `src/pkg/a.py` is the module `pkg.a`.
+src = ["src", "."]
+
+# Files and folders to leave alone, written as in `.gitignore`, for example ["build/", "*_pb2.py"].
+# What `.gitignore` and `.ignore` name is left alone anyway.
+exclude = []
+
+# The oldest Python version the project supports.
+target-version = "3.14"
+
+[code]
+# Larger files are reported instead of read.
+max-file-bytes = 16_777_216
+"#;
+
+const IGNORE_TEXT: &str = "# Grail's working data: never part of the project's history.\n*\n!.gitignore\n";
+
+const SKILLS_TEXT: &str = "# Skills
+
+One folder per skill. Each holds a `SKILL.md` that tells a coding agent how this project does one thing.
+";
+
+fn create_file(root: &Path, path: &'static str, text: &str) -> Result<InitStatus, ProjectError> {
+    let target = root.join(path);
+    // A dangling symlink counts as existing: creating through it would write somewhere else.
+    if target.symlink_metadata().is_ok() {
+        return Ok(InitStatus::Exists);
+    }
+    let folder = target.parent().unwrap_or(root);
+    fs::create_dir_all(folder).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            let blocker = folder.ancestors().find(|ancestor| ancestor.exists() && !ancestor.is_dir());
+            ProjectError::NotADirectory { path: blocker.unwrap_or(folder).to_owned() }
+        }
+        _ => ProjectError::Unwritable { path: folder.to_owned(), source },
+    })?;
+    let written = OpenOptions::new().write(true).create_new(true).open(&target).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    match written {
+        Ok(()) => Ok(InitStatus::Created),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(InitStatus::Exists),
+        Err(source) => Err(ProjectError::Unwritable { path: target, source }),
+    }
+}

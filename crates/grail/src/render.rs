@@ -1,0 +1,183 @@
+//! What people and machines see: lines and JSON on stdout; errors, hints and summaries on stderr.
+//!
+//! Commands write colour freely; it is taken out again where it does not belong (pipes, `NO_COLOR`, `--color never`).
+
+use std::fmt;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anstream::{AutoStream, ColorChoice};
+use grail_project::ProjectError;
+use serde::Serialize;
+
+use crate::cli::{Color, Format};
+
+const BOLD: &str = "\x1b[1m";
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const CYAN: &str = "\x1b[36m";
+const RESET: &str = "\x1b[0m";
+
+/// The two streams of a command, and how it was asked to speak.
+pub struct Terminal {
+    format: Format,
+    output: Box<dyn Write>,
+    messages: Box<dyn Write>,
+}
+
+/// An error of a command itself, with a hint.
+#[derive(Debug)]
+pub struct Failure {
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+/// One error as it appears in JSON.
+#[derive(Debug, Serialize)]
+pub struct ErrorRecord {
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Terminal {
+    /// The process's own stdout and stderr.
+    pub fn new(format: Format, color: Color) -> Self {
+        let choice = match color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        };
+        let output = BufWriter::with_capacity(64 * 1024, AutoStream::new(io::stdout(), choice));
+        let messages = AutoStream::new(io::stderr(), choice);
+        Self::with_streams(format, Box::new(output), Box::new(messages))
+    }
+
+    pub fn with_streams(format: Format, output: Box<dyn Write>, messages: Box<dyn Write>) -> Self {
+        Self { format, output, messages }
+    }
+
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// A line of results.
+    pub fn line(&mut self, text: fmt::Arguments) -> anyhow::Result<()> {
+        writeln!(self.output, "{text}")?;
+        Ok(())
+    }
+
+    /// Results as they are, for instance source text: nothing is added.
+    pub fn raw(&mut self, text: &str) -> anyhow::Result<()> {
+        self.output.write_all(text.as_bytes())?;
+        Ok(())
+    }
+
+    /// The one object of a command in JSON format.
+    pub fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        // serde hides the I/O error it met; converting it back keeps a closed pipe recognisable.
+        serde_json::to_writer_pretty(&mut self.output, value).map_err(io::Error::from)?;
+        writeln!(self.output)?;
+        Ok(())
+    }
+
+    /// A unified diff, coloured as git does.
+    pub fn diff(&mut self, diff: &str) -> anyhow::Result<()> {
+        for line in diff.split_inclusive('\n') {
+            let style = match line.as_bytes() {
+                [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] | [b'd', ..] => BOLD,
+                [b'-', ..] => RED,
+                [b'+', ..] => GREEN,
+                [b'@', ..] => CYAN,
+                _ => "",
+            };
+            let body = line.trim_end_matches(['\r', '\n']);
+            if style.is_empty() || body.is_empty() {
+                self.output.write_all(line.as_bytes())?;
+            } else {
+                write!(self.output, "{style}{body}{RESET}{}", &line[body.len()..])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A word to the user beside the results.
+    pub fn note(&mut self, text: fmt::Arguments) -> anyhow::Result<()> {
+        self.flush()?;
+        let _ = writeln!(self.messages, "{text}");
+        Ok(())
+    }
+
+    pub fn warning(&mut self, text: fmt::Arguments) -> anyhow::Result<()> {
+        self.note(format_args!("{BOLD}warning:{RESET} {text}"))
+    }
+
+    /// The error of one file; the command goes on.
+    pub fn problem(&mut self, error: &ProjectError) -> anyhow::Result<()> {
+        self.flush()?;
+        self.report(error, error.snippet(), error.hint().as_deref());
+        Ok(())
+    }
+
+    /// The error a command ends with.
+    pub fn failure(&mut self, error: &anyhow::Error) {
+        let _ = self.output.flush();
+        if let Some(error) = error.downcast_ref::<ProjectError>() {
+            self.report(error, error.snippet(), error.hint().as_deref());
+        } else if let Some(failure) = error.downcast_ref::<Failure>() {
+            self.report(failure, None, failure.hint.as_deref());
+        } else {
+            self.report(&format_args!("{error:#}"), None, None);
+        }
+    }
+
+    pub fn flush(&mut self) -> anyhow::Result<()> {
+        self.output.flush()?;
+        Ok(())
+    }
+
+    /// When stderr is gone as well there is nobody left to tell.
+    fn report(&mut self, error: &dyn fmt::Display, snippet: Option<&str>, hint: Option<&str>) {
+        let _ = writeln!(self.messages, "{BOLD}{RED}error:{RESET} {error}");
+        if let Some(snippet) = snippet {
+            let _ = writeln!(self.messages, "{snippet}");
+        }
+        if let Some(hint) = hint {
+            let _ = writeln!(self.messages, "{BOLD}{CYAN}hint:{RESET} {hint}");
+        }
+    }
+}
+
+impl Failure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    pub fn with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<&ProjectError> for ErrorRecord {
+    fn from(error: &ProjectError) -> Self {
+        Self { message: error.to_string(), hint: error.hint() }
+    }
+}
+
+/// `./a.py` is shown as `a.py`.
+pub fn display_path(path: &Path) -> &Path {
+    path.strip_prefix(".").unwrap_or(path)
+}
+
+/// `1 file`, `2 files`.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
