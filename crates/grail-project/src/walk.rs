@@ -127,9 +127,12 @@ fn walk_folder(folder: &Path, real: &Path, excluded: &Gitignore) -> Entries {
 
 fn exclude_matcher(options: &WalkOptions) -> Result<Gitignore, ProjectError> {
     let mut builder = GitignoreBuilder::new(&options.root);
-    let invalid = |glob: &str, error: ignore::Error| ProjectError::ExcludePattern {
-        glob: glob.to_owned(),
-        message: error.to_string(),
+    let invalid = |glob: &str, error: ignore::Error| {
+        let message = match error {
+            ignore::Error::Glob { err, .. } => err,
+            other => other.to_string(),
+        };
+        ProjectError::ExcludePattern { glob: glob.to_owned(), message }
     };
     for glob in &options.exclude {
         builder.add_line(None, glob).map_err(|error| invalid(glob, error))?;

@@ -219,10 +219,13 @@ fn commit(steps: Vec<Step>, created_folders: &[PathBuf]) -> Result<(), ProjectEr
     let mut undo: Vec<Undo> = Vec::new();
     let folders: BTreeSet<PathBuf> =
         steps.iter().filter_map(|step| step.target.parent().map(Path::to_owned)).collect();
-    for step in steps {
+    let mut steps = steps.into_iter();
+    while let Some(step) = steps.next() {
         match commit_step(step) {
             Ok(done) => undo.push(done),
             Err(error) => {
+                // Unstages the rest, so that the folders made for it are empty again.
+                drop(steps);
                 let error = roll_back(undo, error);
                 remove_folders(created_folders);
                 return Err(error);
