@@ -3,24 +3,40 @@
 //! A [`Symbol`] is a name in a scope; all its bindings and references hang together, whatever order they run in. That is the unit a
 //! rename moves and an unused import lacks references to.
 
+mod annotations;
 mod bind;
+mod builtins;
+mod exports;
+mod qualified;
+mod resolve;
+
+use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::{Context, Kind, ModuleName, Node, NodeId, Parsed, Span};
+pub use builtins::is_builtin;
+
+use crate::{Context, Field, Kind, ModuleName, Node, NodeId, Parsed, Span};
 
 /// The names of one file.
 pub struct Semantic<'a> {
     parsed: &'a Parsed,
     module: ModuleName,
-    scopes: Vec<Scope>,
-    symbols: Vec<Symbol>,
+    scopes: Vec<Scope<'a>>,
+    symbols: Vec<Symbol<'a>>,
     bindings: Vec<Binding>,
-    references: Vec<Reference>,
-    binding_by_node: FxHashMap<NodeId, BindingId>,
-    reference_by_node: FxHashMap<NodeId, ReferenceId>,
+    references: Vec<Reference<'a>>,
+    /// What each node binds or refers to, if anything: dense, because most files ask for most names.
+    roles: Vec<Role>,
     scope_by_node: FxHashMap<NodeId, ScopeId>,
     exports: Option<Vec<Export>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    None,
+    Binding(BindingId),
+    Reference(ReferenceId),
 }
 
 macro_rules! index {
@@ -58,19 +74,19 @@ pub enum ScopeKind {
     TypeParameters,
 }
 
-pub struct Scope {
+pub struct Scope<'a> {
     pub kind: ScopeKind,
     /// The node that opens the scope.
     pub node: NodeId,
     pub parent: Option<ScopeId>,
-    pub symbols: FxHashMap<String, SymbolId>,
-    /// `from module import *` in this scope, as absolute module names where they are known.
+    pub symbols: FxHashMap<Cow<'a, str>, SymbolId>,
+    /// The `from module import *` statements of this scope.
     pub star_imports: Vec<NodeId>,
 }
 
 /// A name in a scope, with everything that binds and uses it.
-pub struct Symbol {
-    pub name: String,
+pub struct Symbol<'a> {
+    pub name: Cow<'a, str>,
     pub scope: ScopeId,
     pub bindings: Vec<BindingId>,
     pub references: Vec<ReferenceId>,
@@ -109,10 +125,12 @@ pub struct Binding {
     pub imported: Option<String>,
     /// Within `if TYPE_CHECKING:`.
     pub is_typing_only: bool,
+    /// Where the statement that assigns ends: until then the name still means what it meant before.
+    value_end: Option<u32>,
 }
 
-pub struct Reference {
-    pub name: String,
+pub struct Reference<'a> {
+    pub name: Cow<'a, str>,
     /// Where the reference stands, which is not always where the name is bound.
     pub scope: ScopeId,
     /// `None` for builtins and for names nobody binds.
@@ -178,11 +196,11 @@ impl<'a> Semantic<'a> {
         &self.module
     }
 
-    pub fn scopes(&self) -> impl Iterator<Item = (ScopeId, &Scope)> {
+    pub fn scopes(&self) -> impl Iterator<Item = (ScopeId, &Scope<'a>)> {
         self.scopes.iter().enumerate().map(|(index, scope)| (ScopeId(index as u32), scope))
     }
 
-    pub fn symbols(&self) -> impl Iterator<Item = (SymbolId, &Symbol)> {
+    pub fn symbols(&self) -> impl Iterator<Item = (SymbolId, &Symbol<'a>)> {
         self.symbols.iter().enumerate().map(|(index, symbol)| (SymbolId(index as u32), symbol))
     }
 
@@ -190,15 +208,15 @@ impl<'a> Semantic<'a> {
         &self.bindings
     }
 
-    pub fn references(&self) -> &[Reference] {
+    pub fn references(&self) -> &[Reference<'a>] {
         &self.references
     }
 
-    pub fn scope(&self, id: ScopeId) -> &Scope {
+    pub fn scope(&self, id: ScopeId) -> &Scope<'a> {
         &self.scopes[id.index()]
     }
 
-    pub fn symbol(&self, id: SymbolId) -> &Symbol {
+    pub fn symbol(&self, id: SymbolId) -> &Symbol<'a> {
         &self.symbols[id.index()]
     }
 
@@ -206,7 +224,7 @@ impl<'a> Semantic<'a> {
         &self.bindings[id.index()]
     }
 
-    pub fn reference(&self, id: ReferenceId) -> &Reference {
+    pub fn reference(&self, id: ReferenceId) -> &Reference<'a> {
         &self.references[id.index()]
     }
 
@@ -216,33 +234,40 @@ impl<'a> Semantic<'a> {
 
     /// The scope a node's names are looked up in.
     pub fn scope_of(&self, node: Node<'_>) -> ScopeId {
-        bind::scope_of(self, node)
+        resolve::scope_of(self, node)
     }
 
-    /// The scope that a `FunctionDef`, `ClassDef`, `Lambda` or comprehension opens.
+    /// The scope that a `FunctionDef`, `ClassDef`, `Lambda`, comprehension or `TypeParams` opens.
     pub fn scope_opened_by(&self, node: NodeId) -> Option<ScopeId> {
         self.scope_by_node.get(&node).copied()
     }
 
     /// The symbol that a `Name` or binding identifier stands for.
     pub fn symbol_of(&self, node: Node<'_>) -> Option<SymbolId> {
-        if let Some(binding) = self.binding_by_node.get(&node.id()) {
-            return Some(self.binding(*binding).symbol);
+        match self.roles.get(node.id().index())? {
+            Role::None => None,
+            Role::Binding(binding) => Some(self.binding(*binding).symbol),
+            Role::Reference(reference) => self.reference(*reference).symbol,
         }
-        self.reference_by_node.get(&node.id()).and_then(|reference| self.reference(*reference).symbol)
     }
 
     pub fn binding_at(&self, node: NodeId) -> Option<&Binding> {
-        self.binding_by_node.get(&node).map(|id| self.binding(*id))
+        match self.roles.get(node.index())? {
+            Role::Binding(binding) => Some(self.binding(*binding)),
+            _ => None,
+        }
     }
 
-    pub fn reference_at(&self, node: NodeId) -> Option<&Reference> {
-        self.reference_by_node.get(&node).map(|id| self.reference(*id))
+    pub fn reference_at(&self, node: NodeId) -> Option<&Reference<'a>> {
+        match self.roles.get(node.index())? {
+            Role::Reference(reference) => Some(self.reference(*reference)),
+            _ => None,
+        }
     }
 
     /// The symbol that `name` means in `scope`, by Python's lookup rules.
     pub fn lookup(&self, scope: ScopeId, name: &str) -> Option<SymbolId> {
-        bind::lookup(self, scope, name)
+        resolve::lookup(&self.scopes, scope, name)
     }
 
     /// What `__all__` lists; `None` if the module does not define it.
@@ -253,7 +278,18 @@ impl<'a> Semantic<'a> {
     /// The dotted names that an expression (`Name`, `Attribute`, `Call` by its function) or a definition goes by: one for each way
     /// its first name may be bound. Empty if it has no name.
     pub fn qualified_names(&self, node: Node<'_>) -> Vec<QualifiedName> {
-        bind::qualified_names(self, node)
+        qualified::qualified_names(self, node)
+    }
+
+    /// As [`Self::qualified_names`], with names of this file under the module's own name.
+    pub fn fully_qualified_names(&self, node: Node<'_>) -> Vec<QualifiedName> {
+        let mut names = self.qualified_names(node);
+        if self.module.is_known() {
+            for name in names.iter_mut().filter(|name| name.origin == Origin::Local) {
+                name.name = format!("{}.{}", self.module.name, name.name);
+            }
+        }
+        names
     }
 
     /// Whether the node goes by this dotted name. `typing.Optional` holds for `Opt` after `from typing import Optional as Opt`.
@@ -261,8 +297,13 @@ impl<'a> Semantic<'a> {
         // Most nodes fail here, before any string is built.
         let last = name.rsplit('.').next().unwrap_or(name);
         let is_candidate = match node.kind() {
-            Kind::Name | Kind::Call | Kind::FunctionDef | Kind::ClassDef => true,
-            Kind::Attribute => node.child(crate::Field::Attr).is_some_and(|attr| attr.text() == last),
+            Kind::Name
+            | Kind::Call
+            | Kind::Subscript
+            | Kind::FunctionDef
+            | Kind::ClassDef
+            | Kind::Decorator => true,
+            Kind::Attribute => node.child(Field::Attr).is_some_and(|attr| attr.text() == last),
             _ => false,
         };
         is_candidate && self.qualified_names(node).iter().any(|qualified| qualified.name == name)

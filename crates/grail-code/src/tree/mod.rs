@@ -268,6 +268,11 @@ impl<'a> Node<'a> {
         (self.id.0..self.data().end).map(move |index| parsed.node(NodeId(index)))
     }
 
+    /// One past the index of the last node below this one.
+    pub(crate) fn subtree_end(self) -> usize {
+        self.data().end as usize
+    }
+
     pub fn is_ancestor_of(self, other: Node<'_>) -> bool {
         self.id.0 < other.id.0 && other.id.0 < self.data().end
     }

@@ -1,3 +1,4 @@
 //! The specification of `grail-code`, one topic a module.
 
 mod hostile;
+mod semantic;
