@@ -14,6 +14,8 @@ pub mod refactor;
 pub mod rename;
 pub mod semantic;
 pub mod tree;
+#[cfg(feature = "types")]
+pub mod types;
 
 mod diagnostic;
 mod module;

@@ -2,3 +2,5 @@
 
 mod hostile;
 mod semantic;
+#[cfg(feature = "types")]
+mod types;

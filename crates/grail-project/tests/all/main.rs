@@ -7,7 +7,6 @@ mod apply;
 mod config;
 mod diff;
 mod init;
-mod load;
 mod modules;
 mod python;
 mod read;

@@ -1,0 +1,177 @@
+//! Every identifier of a file that is spelled the same, with the syntax that gives it its meaning.
+//!
+//! Annotations in strings are entered: their names and attributes count like any other.
+
+use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal, walk_body, walk_expr};
+use ruff_python_ast::{self as ast, AnyNodeRef};
+use ruff_text_size::{Ranged, TextRange};
+use ty_python_semantic::SemanticModel;
+
+/// One identifier and the node that decides what it refers to.
+#[derive(Clone, Copy)]
+pub(super) enum Occurrence<'a> {
+    Name(&'a ast::ExprName),
+    /// `enclosing` is the innermost class around, which is what `super()` starts from.
+    Attribute {
+        attribute: &'a ast::ExprAttribute,
+        enclosing: Option<&'a ast::StmtClassDef>,
+    },
+    /// `name` in `f(name=1)`.
+    Keyword {
+        keyword: &'a ast::Keyword,
+        call: &'a ast::ExprCall,
+    },
+    /// `name` in `case Point(name=1)`.
+    PatternKeyword {
+        keyword: &'a ast::PatternKeyword,
+        pattern: &'a ast::PatternMatchClass,
+    },
+    /// `name` in `from module import name`.
+    Imported {
+        import: &'a ast::StmtImportFrom,
+        alias: &'a ast::Alias,
+    },
+    /// `name` in `global name`.
+    Forwarded {
+        statement: AnyNodeRef<'a>,
+        name: &'a ast::Identifier,
+    },
+    /// A name that syntax other than an expression binds: `def`, `class`, parameters, `as`, type parameters.
+    Binding(&'a ast::Identifier),
+}
+
+impl Occurrence<'_> {
+    pub(super) fn range(&self) -> TextRange {
+        match self {
+            Self::Name(name) => name.range(),
+            Self::Attribute { attribute, .. } => attribute.attr.range(),
+            Self::Keyword { keyword, .. } => keyword.arg.as_ref().map_or(keyword.range(), Ranged::range),
+            Self::PatternKeyword { keyword, .. } => keyword.attr.range(),
+            Self::Imported { alias, .. } => alias.name.range(),
+            Self::Forwarded { name, .. } | Self::Binding(name) => name.range(),
+        }
+    }
+}
+
+/// Calls `visit` for each identifier `name` in `body`. The model passed along belongs to the tree the node is from:
+/// a string annotation has a tree, and a model, of its own.
+pub(super) fn visit_occurrences<'db>(
+    model: &SemanticModel<'db>,
+    body: &[ast::Stmt],
+    name: &str,
+    visit: &mut dyn FnMut(&SemanticModel<'db>, Occurrence<'_>),
+) {
+    let mut finder = Finder { model, name, classes: Vec::new(), visit };
+    walk_body(&mut finder, body);
+}
+
+struct Finder<'a, 'v, 'db> {
+    model: &'v SemanticModel<'db>,
+    name: &'v str,
+    classes: Vec<&'a ast::StmtClassDef>,
+    visit: &'v mut dyn FnMut(&SemanticModel<'db>, Occurrence<'_>),
+}
+
+impl<'a> Finder<'a, '_, '_> {
+    fn report(&mut self, occurrence: Occurrence<'a>) {
+        (self.visit)(self.model, occurrence);
+    }
+
+    fn binding(&mut self, identifier: &'a ast::Identifier) {
+        if identifier.as_str() == self.name {
+            self.report(Occurrence::Binding(identifier));
+        }
+    }
+
+    fn bindings(&mut self, identifier: Option<&'a ast::Identifier>) {
+        if let Some(identifier) = identifier {
+            self.binding(identifier);
+        }
+    }
+
+    fn forwarded(&mut self, statement: AnyNodeRef<'a>, names: &'a [ast::Identifier]) {
+        for name in names {
+            if name.as_str() == self.name {
+                self.report(Occurrence::Forwarded { statement, name });
+            }
+        }
+    }
+
+    fn imported(&mut self, import: &'a ast::StmtImportFrom) {
+        for alias in &import.names {
+            if alias.name.as_str() == self.name {
+                self.report(Occurrence::Imported { import, alias });
+            }
+            self.bindings(alias.asname.as_ref());
+        }
+    }
+
+    fn string_annotation(&mut self, literal: &ast::ExprStringLiteral) {
+        if !literal.value.to_str().contains(self.name) {
+            return;
+        }
+        if let Some((parsed, model)) = self.model.enter_string_annotation(literal) {
+            let mut inner =
+                Finder { model: &model, name: self.name, classes: Vec::new(), visit: &mut *self.visit };
+            walk_expr(&mut inner, parsed.expr());
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_, '_> {
+    fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
+        match node {
+            AnyNodeRef::ExprName(name) if name.id.as_str() == self.name => {
+                self.report(Occurrence::Name(name))
+            }
+            AnyNodeRef::ExprAttribute(attribute) if attribute.attr.as_str() == self.name => {
+                let enclosing = self.classes.last().copied();
+                self.report(Occurrence::Attribute { attribute, enclosing });
+            }
+            AnyNodeRef::ExprCall(call) => {
+                for keyword in &call.arguments.keywords {
+                    if keyword.arg.as_deref() == Some(self.name) {
+                        self.report(Occurrence::Keyword { keyword, call });
+                    }
+                }
+            }
+            AnyNodeRef::ExprStringLiteral(literal) => self.string_annotation(literal),
+            AnyNodeRef::PatternMatchClass(pattern) => {
+                for keyword in &pattern.arguments.keywords {
+                    if keyword.attr.as_str() == self.name {
+                        self.report(Occurrence::PatternKeyword { keyword, pattern });
+                    }
+                }
+            }
+            AnyNodeRef::PatternMatchAs(pattern) => self.bindings(pattern.name.as_ref()),
+            AnyNodeRef::PatternMatchStar(pattern) => self.bindings(pattern.name.as_ref()),
+            AnyNodeRef::PatternMatchMapping(pattern) => self.bindings(pattern.rest.as_ref()),
+            AnyNodeRef::StmtFunctionDef(function) => self.binding(&function.name),
+            AnyNodeRef::StmtClassDef(class) => {
+                self.binding(&class.name);
+                self.classes.push(class);
+            }
+            AnyNodeRef::StmtImport(import) => {
+                for alias in &import.names {
+                    self.bindings(Some(alias.asname.as_ref().unwrap_or(&alias.name)));
+                }
+            }
+            AnyNodeRef::StmtImportFrom(import) => self.imported(import),
+            AnyNodeRef::StmtGlobal(statement) => self.forwarded(node, &statement.names),
+            AnyNodeRef::StmtNonlocal(statement) => self.forwarded(node, &statement.names),
+            AnyNodeRef::Parameter(parameter) => self.binding(&parameter.name),
+            AnyNodeRef::ExceptHandlerExceptHandler(handler) => self.bindings(handler.name.as_ref()),
+            AnyNodeRef::TypeParamTypeVar(parameter) => self.binding(&parameter.name),
+            AnyNodeRef::TypeParamParamSpec(parameter) => self.binding(&parameter.name),
+            AnyNodeRef::TypeParamTypeVarTuple(parameter) => self.binding(&parameter.name),
+            _ => {}
+        }
+        TraversalSignal::Traverse
+    }
+
+    fn leave_node(&mut self, node: AnyNodeRef<'a>) {
+        if node.is_stmt_class_def() {
+            self.classes.pop();
+        }
+    }
+}

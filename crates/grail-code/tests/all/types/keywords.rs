@@ -1,0 +1,174 @@
+//! Keyword arguments: parameters, and fields where the constructor is made from them.
+
+use super::check;
+
+#[test]
+fn dataclass_fields_are_keywords_of_the_constructor() {
+    check(
+        r#"# file: a.py
+from dataclasses import dataclass, replace
+import dataclasses
+
+@dataclass
+class Point:
+    «x»: int
+    y: int = 0
+
+@dataclass
+class Point3(Point):
+    z: int = 0
+
+point = Point(«x»=1, y=2)
+Point3(«x»=1, z=2).«x»
+replace(point, «x»=2)
+dataclasses.replace(point, «x»=3)
+print(point.«x», dict(x=1))
+
+match point:
+    case Point(«x»=0, y=x):
+        pass
+"#,
+    );
+    check(
+        r#"# file: a.py
+from typing import NamedTuple
+
+class Point(NamedTuple):
+    «x»: int
+    y: int
+
+Point(«x»=1, y=2)._replace(«x»=2).«x»
+"#,
+    );
+}
+
+#[test]
+fn a_keyword_of_an_own_constructor_is_not_the_field() {
+    check(
+        r#"# file: a.py
+class Point:
+    «x»: int
+
+    def __init__(self, x):
+        self.«x» = x
+
+Point(x=1).«x»
+"#,
+    );
+}
+
+#[test]
+fn parameters_are_found_as_keywords_at_call_sites() {
+    check(
+        r#"# file: lib.py
+def connect(host: str, «port»: int = 1):
+    def inner():
+        return «port»
+    «port» = «port» + 1
+    return host, [«port» for _ in range(«port»)]
+
+def other(port): ...
+# file: main.py
+import lib
+from lib import connect as open_connection, other
+from functools import partial
+
+port = 1
+lib.connect("a", «port»=port)
+open_connection(host="a", «port»=2)
+other(port=1)
+dict(port=3)
+partial(open_connection, ‹port›=3)
+"#,
+    );
+}
+
+#[test]
+fn parameters_follow_overrides_and_overloads_but_not_constructors() {
+    check(
+        r#"# file: a.py
+class Base:
+    def __init__(self, size): ...
+    def scale(self, «factor»):
+        return «factor»
+
+class Child(Base):
+    def __init__(self, size, factor):
+        super().__init__(size=size)
+    def scale(self, «factor»):
+        return super().scale(«factor»=«factor»)
+
+Base(1).scale(«factor»=2)
+Child(size=1, factor=2).scale(«factor»=3)
+"#,
+    );
+    check(
+        r#"# file: a.py
+class Base:
+    def __init__(self, «size»):
+        self.size = «size»
+
+class Child(Base):
+    def __init__(self, size):
+        super().__init__(«size»=size)
+
+class Heir(Base): ...
+
+Base(«size»=1)
+Child(size=1)
+Heir(«size»=1)
+"#,
+    );
+    check(
+        r#"# file: a.py
+from typing import overload
+
+@overload
+def read(«name»: str) -> str: ...
+@overload
+def read(«name»: int) -> int: ...
+def read(«name»):
+    return «name»
+
+read(«name»="a")
+read(«name»=1)
+"#,
+    );
+}
+
+#[test]
+fn decorated_functions_keep_their_keywords() {
+    check(
+        r#"# file: a.py
+import functools
+from missing import untyped
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+    return wrapper
+
+@logged
+def greet(«name»):
+    return «name»
+
+@functools.lru_cache
+def cached(name): ...
+
+greet(«name»="a")
+cached(name="a")
+"#,
+    );
+    check(
+        r#"# file: a.py
+from missing import untyped
+
+@untyped
+def greet(«name»):
+    return «name»
+
+greet(«name»="a")
+"#,
+    );
+}

@@ -1,0 +1,351 @@
+//! Methods and attributes: receivers, families, certainty.
+
+use super::check;
+use grail_code::types::Outside;
+
+#[test]
+fn methods_are_found_through_every_kind_of_receiver() {
+    check(
+        r#"# file: pkg/service.py
+class Service:
+    def «run»(self, times: int = 1) -> "Service":
+        return self
+
+    def twice(self):
+        self.«run»().«run»()
+        Service.«run»(self)
+
+    @classmethod
+    def make(cls) -> "Service":
+        cls.«run»
+        return cls()
+
+    @staticmethod
+    def build() -> "Service":
+        return Service()
+
+    def unannotated():
+        return Service()
+
+class Other:
+    def run(self):
+        self.run()
+
+def run():
+    pass
+# file: pkg/__init__.py
+from .service import Service as Worker
+# file: main.py
+import pkg
+from pkg import Worker
+from pkg.service import Service, Other, run
+
+def use(service: Service, maybe: Service | None, other: Other, anything, services: list[Service]):
+    service.«run»()
+    if maybe:
+        maybe.«run»()
+    other.run()
+    anything.‹run›()
+    run()
+    services[0].«run»()
+    for each in services:
+        each.«run»()
+    [item.«run»() for item in services]
+
+Worker().«run»()
+pkg.Worker.make().«run»().twice()
+Service.build().«run»(times=2)
+Service.unannotated().‹run›()
+getattr(Service(), "run")
+method = Service().«run»
+"#,
+    );
+}
+
+#[test]
+fn overrides_are_one_family_in_both_directions() {
+    let outside = check(
+        r#"# file: base.py
+class Base:
+    def «run»(self):
+        pass
+
+class Unrelated:
+    def run(self):
+        pass
+# file: middle.py
+import base
+
+class Middle(base.Base):
+    pass
+# file: leaf.py
+from middle import Middle
+from base import Base, Unrelated
+
+class Leaf(Middle):
+    def «run»(self):
+        super().«run»()
+        return super(Leaf, self).«run»
+
+class Sibling(Base):
+    «run» = None
+
+def use(base: Base, middle: Middle, leaf: Leaf, unrelated: Unrelated):
+    base.«run»()
+    middle.«run»()
+    leaf.«run»()
+    unrelated.run()
+"#,
+    );
+    assert_eq!(outside, Outside::No);
+}
+
+#[test]
+fn a_class_that_joins_two_bases_joins_their_members() {
+    check(
+        r#"# file: a.py
+class Left:
+    def «run»(self): ...
+class Right:
+    def «run»(self): ...
+class Alone:
+    def run(self): ...
+# file: b.py
+from a import Left, Right
+class Both(Left, Right): ...
+Both().«run»()
+"#,
+    );
+}
+
+#[test]
+fn a_family_that_reaches_outside_says_so() {
+    let overriding = r#"# file: a.py
+from threading import Thread
+class Worker(Thread):
+    def «run»(self): ...
+Worker().«run»()
+def start(thread: Thread):
+    thread.run()
+"#;
+    assert_eq!(check(overriding), Outside::Yes);
+    let unknown = r#"# file: a.py
+from missing import View
+class Page(View):
+    def «get»(self): ...
+Page().«get»()
+"#;
+    assert_eq!(check(unknown), Outside::Maybe);
+}
+
+#[test]
+fn instance_attributes_are_found_wherever_they_are_assigned() {
+    check(
+        r#"# file: a.py
+class Counter:
+    «total»: int
+
+    def __init__(self, total):
+        self.«total» = total
+        self.other = self
+
+    def add(self, amount):
+        self.«total» += amount
+        total = self.«total»
+        del self.«total»
+        return total
+
+    @classmethod
+    def reset(cls):
+        cls.«total» = 0
+
+class Child(Counter):
+    def show(self):
+        return f"{self.«total»:>{self.«total»}}"
+
+counter = Counter(total=1)
+counter.«total» = 3
+counter.other.«total»
+Child(2).«total»
+"#,
+    );
+}
+
+#[test]
+fn an_attribute_without_a_declaration_is_inferred_from_its_assignments() {
+    check(
+        r#"# file: a.py
+class Engine:
+    def «start»(self): ...
+
+class Car:
+    def __init__(self, spare):
+        self.engine = Engine()
+        self.spare = spare
+
+    def drive(self):
+        self.engine.«start»()
+        self.spare.‹start›()
+"#,
+    );
+}
+
+#[test]
+fn properties_are_members_with_several_definitions() {
+    check(
+        r#"# file: a.py
+from functools import cached_property
+
+class Circle:
+    @property
+    def «radius»(self) -> float:
+        return self._radius
+
+    @«radius».setter
+    def «radius»(self, radius):
+        self._radius = radius
+
+    @«radius».deleter
+    def «radius»(self): ...
+
+    @cached_property
+    def area(self):
+        return self.«radius» ** 2
+
+circle = Circle()
+circle.«radius» = 2
+circle.«radius»
+"#,
+    );
+}
+
+#[test]
+fn unions_are_certain_if_all_that_have_it_agree() {
+    check(
+        r#"# file: a.py
+from typing import Any
+
+class Cat:
+    def «speak»(self): ...
+class Kitten(Cat): ...
+class Dog:
+    def speak(self): ...
+class Stone: ...
+
+def use(a: Cat | None, b: Cat | Kitten, c: Cat | Dog, d: Cat | Any, e: Stone, f: object, g: Dog | None, h: Cat | Stone):
+    a.«speak»()
+    b.«speak»()
+    c.‹speak›()
+    d.‹speak›()
+    e.‹speak›()
+    f.‹speak›()
+    g.speak()
+    h.«speak»()
+    if isinstance(f, Cat):
+        f.«speak»()
+"#,
+    );
+}
+
+#[test]
+fn generic_receivers_resolve_to_their_bounds() {
+    check(
+        r#"# file: a.py
+from typing import TypeVar, Generic, Self
+
+class Node:
+    def «name»(self) -> Self:
+        return self
+
+class Box[T]:
+    def __init__(self, value: T):
+        self.value = value
+    def get(self) -> T:
+        return self.value
+
+class Named[T](Box[T]):
+    pass
+
+def bounded[N: Node](node: N) -> N:
+    node.«name»().«name»()
+    return node
+
+bounded(Node()).«name»()
+Box(Node()).get().«name»()
+Named(Node()).get().«name»()
+Box(Node()).value.«name»()
+"#,
+    );
+}
+
+#[test]
+fn generic_bases_belong_to_the_family() {
+    check(
+        r#"# file: a.py
+class Repository[T]:
+    def «find»(self, key: str) -> T: ...
+
+class User: ...
+
+class Users(Repository[User]):
+    def «find»(self, key: str) -> User:
+        return super().«find»(key)
+
+Users().«find»("a")
+Repository[User].«find»
+"#,
+    );
+}
+
+#[test]
+fn nested_receivers_context_managers_and_awaits_are_followed() {
+    check(
+        r#"# file: a.py
+from typing import Iterator
+
+class Connection:
+    def «send»(self): ...
+    def __enter__(self) -> "Connection":
+        return self
+    def __exit__(self, *args): ...
+
+async def connect() -> Connection:
+    return Connection()
+
+def stream() -> Iterator[Connection]:
+    yield Connection()
+
+async def main(table: dict[str, tuple[int, Connection]]):
+    with Connection() as connection:
+        connection.«send»()
+    (await connect()).«send»()
+    for each in stream():
+        each.«send»()
+    table["a"][1].«send»()
+    _, pair = table["b"]
+    pair.«send»()
+    if (found := next(stream(), None)) is not None:
+        found.«send»()
+    (lambda c=Connection(): c.«send»())()
+"#,
+    );
+}
+
+#[test]
+fn enum_members_are_class_members() {
+    check(
+        r#"# file: a.py
+from enum import Enum
+
+class Color(Enum):
+    «RED» = 1
+    BLUE = 2
+
+def show(color: Color):
+    match color:
+        case Color.«RED»:
+            return color.name
+    return Color.BLUE is not Color.«RED»
+"#,
+    );
+}
