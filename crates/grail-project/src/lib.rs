@@ -7,6 +7,7 @@ mod config;
 mod diff;
 mod error;
 mod init;
+mod load;
 mod modules;
 mod python;
 mod read;
@@ -20,7 +21,8 @@ pub use config::{
 pub use diff::unified_diff;
 pub use error::{ConfigProblem, ProjectError};
 pub use init::{InitEntry, InitReport, InitStatus, init_project};
-pub use modules::{ModuleFile, SourceRoots, is_identifier, resolve_relative_import};
+pub use load::{LoadedFile, LoadedProject, load_project};
+pub use modules::SourceRoots;
 pub use python::{Interpreter, find_interpreters};
 pub use read::{DEFAULT_MAX_BYTES, Fingerprint, SourceFile, read_source};
 pub use walk::{PythonFile, WalkOptions, Walked, walk_python_files};

@@ -3,21 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use grail_code::ModuleName;
+
 /// The folders modules are imported from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceRoots {
     /// Absolute, links resolved, in the configured order.
     roots: Vec<PathBuf>,
-}
-
-/// What a file is called when it is imported.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ModuleFile {
-    /// Dotted: `pkg.sub.module`.
-    pub name: String,
-    /// The file is an `__init__`, so relative imports start from `name` itself.
-    pub is_package: bool,
-    pub is_stub: bool,
 }
 
 impl SourceRoots {
@@ -43,7 +35,7 @@ impl SourceRoots {
     }
 
     /// The module a file is. `None` for a file no root holds, or whose path cannot be written in an import.
-    pub fn module_of(&self, file: &Path) -> Option<ModuleFile> {
+    pub fn module_of(&self, file: &Path) -> Option<ModuleName> {
         let real = real_path(file);
         // The innermost root wins: with `src` and `.`, `src/pkg/a.py` is `pkg.a`, not `src.pkg.a`.
         let root = self
@@ -73,39 +65,14 @@ impl SourceRoots {
     }
 }
 
-impl ModuleFile {
-    /// The package a relative import with one dot refers to; empty for a module at the top.
-    pub fn package(&self) -> &str {
-        if self.is_package {
-            return &self.name;
-        }
-        self.name.rsplit_once('.').map_or("", |(package, _)| package)
-    }
-}
-
-/// The absolute name of `from {dots}{name} import …` inside `module`. `None` if it climbs out of the top package.
-pub fn resolve_relative_import(module: &ModuleFile, dots: u32, name: Option<&str>) -> Option<String> {
-    if dots == 0 {
-        return name.map(str::to_owned);
-    }
-    let mut package = module.package();
-    for _ in 1..dots {
-        package = package.rsplit_once('.')?.0;
-    }
-    if package.is_empty() {
-        return None;
-    }
-    Some(name.map_or_else(|| package.to_owned(), |name| format!("{package}.{name}")))
-}
-
 /// Whether a path component can stand in an import. Keywords are not asked about: `importlib` takes them.
-pub fn is_identifier(text: &str) -> bool {
+fn is_identifier(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
         && characters.all(|character| character.is_alphanumeric() || character == '_')
 }
 
-fn name_module(relative: &Path) -> Option<ModuleFile> {
+fn name_module(relative: &Path) -> Option<ModuleName> {
     let extension = relative.extension()?.to_str()?;
     if extension != "py" && extension != "pyi" {
         return None;
@@ -123,7 +90,7 @@ fn name_module(relative: &Path) -> Option<ModuleFile> {
     if parts.is_empty() || !parts.iter().all(|part| is_identifier(part)) {
         return None;
     }
-    Some(ModuleFile { name: parts.join("."), is_package, is_stub: extension == "pyi" })
+    Some(ModuleName { name: parts.join("."), is_package })
 }
 
 fn is_package_folder(folder: &Path) -> bool {

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use grail_project::{
-    Project, ProjectError, PythonFile, SourceFile, WalkOptions, map_sources, walk_python_files,
+    LoadedProject, Project, ProjectError, PythonFile, SourceFile, WalkOptions, load_project, map_sources,
+    walk_python_files,
 };
 
 use crate::Exit;
@@ -62,6 +63,14 @@ impl ProjectFiles {
             }
         }
         results
+    }
+
+    /// Reads, parses and keeps the files whose text `keep` wants, for changes that have to see the whole project.
+    pub fn load(&mut self, label: &'static str, keep: impl Fn(&str) -> bool + Sync) -> LoadedProject {
+        let progress = Progress::new(label, self.files.len());
+        let mut loaded = load_project(&self.project, &self.files, &|done| progress.advance(done), keep);
+        self.problems.append(&mut loaded.problems);
+        loaded
     }
 
     /// Reports the problems on stderr and folds them into the exit code.

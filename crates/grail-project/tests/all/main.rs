@@ -7,6 +7,7 @@ mod apply;
 mod config;
 mod diff;
 mod init;
+mod load;
 mod modules;
 mod python;
 mod read;

@@ -1,15 +1,12 @@
 //! Files and the modules they are.
 
-use grail_project::{ModuleFile, SourceRoots, resolve_relative_import};
+use grail_code::ModuleName;
+use grail_project::SourceRoots;
 
 use crate::scratch::Scratch;
 
 fn roots(scratch: &Scratch) -> SourceRoots {
     SourceRoots::new(scratch.root(), &["src".to_owned(), ".".to_owned()])
-}
-
-fn module(name: &str, is_package: bool) -> ModuleFile {
-    ModuleFile { name: name.to_owned(), is_package, is_stub: false }
 }
 
 #[test]
@@ -32,8 +29,8 @@ fn a_file_is_named_from_its_innermost_root() {
 #[test]
 fn a_source_folder_that_is_a_package_is_no_root() {
     let scratch = Scratch::new(&[("src/__init__.py", ""), ("src/a.py", "")]);
-    assert_eq!(roots(&scratch).module_of(&scratch.path("src/a.py")), Some(module("src.a", false)));
-    assert_eq!(roots(&scratch).module_of(&scratch.path("src/__init__.py")), Some(module("src", true)));
+    assert_eq!(roots(&scratch).module_of(&scratch.path("src/a.py")), Some(ModuleName::module("src.a")));
+    assert_eq!(roots(&scratch).module_of(&scratch.path("src/__init__.py")), Some(ModuleName::package("src")));
 }
 
 #[test]
@@ -58,23 +55,4 @@ fn a_module_is_found_as_python_would() {
     assert_eq!(file("tests.d").as_deref(), Some("tests/d.py"));
     assert_eq!(file("nowhere"), None);
     assert_eq!(file("../a"), None);
-}
-
-#[test]
-fn relative_imports_resolve_from_the_package() {
-    let check = |from: ModuleFile, dots: u32, name: Option<&str>, expected: Option<&str>| {
-        assert_eq!(
-            resolve_relative_import(&from, dots, name).as_deref(),
-            expected,
-            "{from:?} {dots} {name:?}"
-        );
-    };
-    check(module("pkg.sub.a", false), 1, Some("b"), Some("pkg.sub.b"));
-    check(module("pkg.sub.a", false), 1, None, Some("pkg.sub"));
-    check(module("pkg.sub.a", false), 2, Some("c.d"), Some("pkg.c.d"));
-    check(module("pkg.sub", true), 1, Some("b"), Some("pkg.sub.b"));
-    check(module("pkg.sub", true), 2, None, Some("pkg"));
-    check(module("pkg.sub", true), 3, None, None);
-    check(module("a", false), 1, Some("b"), None);
-    check(module("a", false), 0, Some("os.path"), Some("os.path"));
 }

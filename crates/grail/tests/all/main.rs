@@ -1,0 +1,9 @@
+//! The command line as its users meet it: the real binary on scratch projects, exact output and exit codes.
+
+// Clippy's exemption for tests does not reach functions beside them.
+#![allow(clippy::unwrap_used)]
+
+mod changes;
+mod init;
+mod scratch;
+mod usage;
