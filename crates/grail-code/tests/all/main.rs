@@ -1,6 +1,7 @@
 //! The specification of `grail-code`, one topic a module.
 
 mod hostile;
+mod imports;
 mod semantic;
 #[cfg(feature = "types")]
 mod types;
