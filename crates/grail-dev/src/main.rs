@@ -1,3 +1,44 @@
-//! Developer tasks.
+//! Developer tasks: `cargo run -p grail-dev -- tidy` and `… -- gen`.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use grail_dev::{generated, tidy};
+
+#[derive(Parser)]
+#[command(name = "grail-dev", about = "Tasks for people who work on Grail itself")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check the house rules: file headers and sizes, crate borders, commented dependencies
+    Tidy,
+    /// Write the generated documentation
+    Gen {
+        /// Only tell which files are stale
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+#[expect(clippy::print_stdout, reason = "this is a command line")]
+fn main() -> anyhow::Result<ExitCode> {
+    let root = grail_dev::repository_root();
+    let findings = match Cli::parse().command {
+        Command::Tidy => tidy::check_repository(&root)?,
+        Command::Gen { check: true } => generated::find_stale(&root)?,
+        Command::Gen { check: false } => {
+            for path in generated::write_stale(&root)? {
+                println!("wrote {path}");
+            }
+            Vec::new()
+        }
+    };
+    for finding in &findings {
+        println!("{finding}");
+    }
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,4 @@
+//! The repository is in order, and the checks that say so can fail.
+
+mod generated;
+mod tidy;
