@@ -8,6 +8,7 @@ pub mod codemod;
 pub mod data;
 pub mod edit;
 pub mod imports;
+pub mod layout;
 pub mod project;
 pub mod query;
 pub mod refactor;

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod imports;
+mod layout;
 mod semantic;
 #[cfg(feature = "types")]
 mod types;
