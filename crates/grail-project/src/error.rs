@@ -32,6 +32,8 @@ pub enum ProjectError {
     Encode { path: PathBuf, source: EncodeError },
     #[error("cannot change `{}`: {source}", path.display())]
     Conflict { path: PathBuf, source: EditConflict },
+    #[error("cannot change `{}`: {message}", path.display())]
+    Refused { path: PathBuf, message: String },
     #[error("two changes name the same file `{}`", path.display())]
     ChangedTwice { path: PathBuf },
     #[error("the change would break `{}:{line}:{column}`: {message}", path.display())]

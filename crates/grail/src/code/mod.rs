@@ -1,5 +1,7 @@
 //! `grail code`: Python source as data. One file per subcommand.
 
+pub mod imports;
+
 use clap::{Args, Subcommand};
 
 use crate::Exit;
@@ -15,8 +17,12 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    Imports(imports::Arguments),
+}
 
-pub fn run(arguments: Arguments, _terminal: &mut Terminal) -> anyhow::Result<Exit> {
-    match arguments.command {}
+pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    match arguments.command {
+        Command::Imports(arguments) => imports::run(arguments, terminal),
+    }
 }

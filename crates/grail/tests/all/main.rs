@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod changes;
+mod imports;
 mod init;
 mod scratch;
 mod usage;
