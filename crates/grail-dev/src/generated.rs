@@ -4,8 +4,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Where each generated document lies and what makes it. A new one is one more line here.
-const DOCUMENTS: [(&str, fn() -> String); 1] = [("docs/reference/cli.md", command_reference)];
+/// A path in the repository, and what makes the document there.
+type Document = (&'static str, fn() -> String);
+
+/// A new document is one more line here.
+const DOCUMENTS: [Document; 1] = [("docs/reference/cli.md", command_reference)];
 
 /// One line for each document that differs from what the code says now.
 pub fn find_stale(root: &Path) -> anyhow::Result<Vec<String>> {

@@ -1,6 +1,8 @@
-//! What keeps the repository in order: the house rules as checks, and the documents that are made from code.
+//! What keeps the repository in order: the house rules as checks, the documents that are made from code, the
+//! round trip over the standard library.
 
 pub mod generated;
+pub mod roundtrip;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

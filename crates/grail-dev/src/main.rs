@@ -1,9 +1,10 @@
-//! Developer tasks: `cargo run -p grail-dev -- tidy` and `… -- gen`.
+//! Developer tasks: `cargo run -p grail-dev -- tidy`, `… gen`, `… roundtrip`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use grail_dev::{generated, tidy};
+use grail_dev::{generated, roundtrip, tidy};
 
 #[derive(Parser)]
 #[command(name = "grail-dev", about = "Tasks for people who work on Grail itself")]
@@ -22,6 +23,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Parse and re-create the standard library of every Python found, or the given folders
+    Roundtrip { folders: Vec<PathBuf> },
 }
 
 #[expect(clippy::print_stdout, reason = "this is a command line")]
@@ -35,6 +38,17 @@ fn main() -> anyhow::Result<ExitCode> {
                 println!("wrote {path}");
             }
             Vec::new()
+        }
+        Command::Roundtrip { folders } => {
+            let folders = if folders.is_empty() { roundtrip::find_standard_libraries() } else { folders };
+            anyhow::ensure!(!folders.is_empty(), "no Python found on this machine; name a folder");
+            let mut differences = Vec::new();
+            for folder in folders {
+                let result = roundtrip::check_folder(&folder, 1)?;
+                println!("{result}");
+                differences.extend(result.differences);
+            }
+            differences
         }
     };
     for finding in &findings {

@@ -4,7 +4,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::error::ProjectError;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InitReport {
     /// The folder that was set up, as given.
-    pub root: PathBuf,
+    pub root: String,
     pub entries: Vec<InitEntry>,
 }
 
@@ -41,7 +41,7 @@ pub fn init_project(root: &Path) -> Result<InitReport, ProjectError> {
         let status = create_file(root, path, text)?;
         entries.push(InitEntry { path, status });
     }
-    Ok(InitReport { root: root.to_owned(), entries })
+    Ok(InitReport { root: root.to_string_lossy().into_owned(), entries })
 }
 
 const FILES: [(&str, &str); 3] = [

@@ -8,7 +8,6 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::apply::{ChangeSet, FileChange, NewFile};
@@ -16,7 +15,7 @@ use crate::error::ProjectError;
 use crate::read::{Fingerprint, SourceFile};
 
 /// What was written, by path as shown to the user.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteReport {
     pub changed: Vec<PathBuf>,
     pub created: Vec<PathBuf>,

@@ -1,7 +1,5 @@
 //! Changes to results: a diff by default, written with `--write`, a verdict with `--check`.
 
-use std::path::Path;
-
 use clap::Args;
 use grail_project::{ChangeSet, FileChange, unified_diff, write_changes};
 use serde::Serialize;
@@ -9,7 +7,7 @@ use serde::Serialize;
 use crate::Exit;
 use crate::cli::Format;
 use crate::files::ProjectFiles;
-use crate::render::{ErrorRecord, Terminal, count};
+use crate::render::{ErrorRecord, Terminal, count, path_text};
 
 /// Flatten this into the arguments of a command that changes files.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -32,19 +30,19 @@ pub enum OnProblem {
 }
 
 #[derive(Debug, Serialize)]
-struct ChangesRecord<'a> {
-    changes: Vec<ChangeRecord<'a>>,
+struct ChangesRecord {
+    changes: Vec<ChangeRecord>,
     written: bool,
     errors: Vec<ErrorRecord>,
 }
 
 #[derive(Debug, Serialize)]
-struct ChangeRecord<'a> {
-    path: &'a Path,
+struct ChangeRecord {
+    path: String,
     status: &'static str,
     /// Where a moved file was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<&'a Path>,
+    from: Option<String>,
     diff: String,
 }
 
@@ -97,7 +95,7 @@ fn summarise(
     }
 }
 
-fn change_record(change: &FileChange) -> ChangeRecord<'_> {
+fn change_record(change: &FileChange) -> ChangeRecord {
     let before = change.before.as_ref().map(|file| file.path.as_path());
     let after = change.after.as_ref().map(|file| file.path.as_path());
     let status = match (before, after) {
@@ -106,6 +104,6 @@ fn change_record(change: &FileChange) -> ChangeRecord<'_> {
         (before, after) if before == after => "changed",
         _ => "moved",
     };
-    let from = before.filter(|_| status == "moved");
-    ChangeRecord { path: change.path(), status, from, diff: unified_diff(change) }
+    let from = before.filter(|_| status == "moved").map(path_text);
+    ChangeRecord { path: path_text(change.path()), status, from, diff: unified_diff(change) }
 }

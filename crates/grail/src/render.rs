@@ -25,10 +25,12 @@ pub struct Terminal {
     messages: Box<dyn Write>,
 }
 
-/// An error of a command itself, with a hint.
+/// An error of a command itself: what failed, the place if there is one to show, what to do.
 #[derive(Debug)]
 pub struct Failure {
     pub message: String,
+    /// Source with a caret under the mistake.
+    pub snippet: Option<String>,
     pub hint: Option<String>,
 }
 
@@ -125,7 +127,7 @@ impl Terminal {
         if let Some(error) = error.downcast_ref::<ProjectError>() {
             self.report(error, error.snippet(), error.hint().as_deref());
         } else if let Some(failure) = error.downcast_ref::<Failure>() {
-            self.report(failure, None, failure.hint.as_deref());
+            self.report(failure, failure.snippet.as_deref(), failure.hint.as_deref());
         } else {
             self.report(&format_args!("{error:#}"), None, None);
         }
@@ -150,11 +152,15 @@ impl Terminal {
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
+        Self { message: message.into(), snippet: None, hint: None }
     }
 
     pub fn with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: Some(hint.into()) }
+        Self { message: message.into(), snippet: None, hint: Some(hint.into()) }
+    }
+
+    pub fn snippet(self, snippet: impl Into<String>) -> Self {
+        Self { snippet: Some(snippet.into()), ..self }
     }
 }
 
@@ -170,6 +176,11 @@ impl From<&ProjectError> for ErrorRecord {
     fn from(error: &ProjectError) -> Self {
         Self { message: error.to_string(), hint: error.hint() }
     }
+}
+
+/// A path for JSON, which knows no bytes: what is not UTF-8 is replaced rather than losing the whole output.
+pub fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// `./a.py` is shown as `a.py`.

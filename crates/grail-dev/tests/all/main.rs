@@ -1,4 +1,5 @@
 //! The repository is in order, and the checks that say so can fail.
 
 mod generated;
+mod roundtrip;
 mod tidy;

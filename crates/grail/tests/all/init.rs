@@ -1,6 +1,6 @@
 //! `grail init`
 
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, render};
 
 #[test]
 fn sets_a_project_up_and_leaves_it_alone_the_second_time() {
@@ -75,4 +75,17 @@ fn refuses_a_file() {
         scratch.run(&["init", "main.py"]),
         "! error: `main.py` is not a directory\n! hint: give a directory\nexit 2\n"
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_whose_name_is_not_utf8_is_no_obstacle() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let scratch = Scratch::new(&[]);
+    let name = OsStr::from_bytes(b"caf\xe9");
+    let output = scratch.command(&["init", "--format", "json"]).arg(name).output().unwrap();
+    assert!(render(&output).starts_with("{\n  \"root\": \"caf\u{fffd}\",\n"), "{}", render(&output));
+    assert!(scratch.root().join(name).join("grail.toml").exists());
 }
