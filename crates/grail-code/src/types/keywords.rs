@@ -9,7 +9,8 @@ use ty_python_core::place::ScopedPlaceId;
 use ty_python_core::scope::ScopeId;
 use ty_python_core::{place_table, semantic_index};
 use ty_python_semantic::types::ide_support::{call_signature_details, definitions_for_keyword_argument};
-use ty_python_semantic::{Db, SemanticModel};
+use ty_python_semantic::types::{Type, TypeDefinition};
+use ty_python_semantic::{Db, HasType, SemanticModel};
 
 use super::resolve::{
     Place, Resolution, bindings_of_place, is_class, is_unknown, place_of, resolve_expression, resolve_member,
@@ -22,6 +23,9 @@ pub(super) fn resolve_keyword(
     name: &Name,
     call: &ast::ExprCall,
 ) -> Resolution {
+    if let Some(Type::Union(union)) = call.func.inferred_type(model) {
+        return parameter_of_union(model, name, union.elements(model.db()));
+    }
     let parameters = Resolution::of(model.db(), definitions_for_keyword_argument(model, keyword, call));
     if !parameters.is_empty() {
         return parameters;
@@ -89,22 +93,30 @@ fn replaced_field(model: &SemanticModel<'_>, name: &Name, call: &ast::ExprCall) 
     resolve_member(model, original, name.clone())
 }
 
-/// The callable is a union, or a decorator hides its signature: the functions it leads to have the parameter.
-fn parameter_of_callee(model: &SemanticModel<'_>, name: &Name, call: &ast::ExprCall) -> Resolution {
-    let db = model.db();
-    let mut functions: Vec<Place> = call_signature_details(model, call)
-        .into_iter()
-        .filter_map(|details| Some(place_of(db, details.definition?)))
-        .collect();
-    functions.extend(resolve_expression(model, &call.func).places);
+/// Each part of a union is asked on its own: ty merges those with equal signatures, whose parameters still differ.
+fn parameter_of_union<'db>(model: &SemanticModel<'db>, name: &Name, parts: &[Type<'db>]) -> Resolution {
+    let (db, environment) = (model.db(), model.program_environment());
     let mut resolution = Resolution::default();
-    for function in functions {
-        let Some(scope) = function_scope(db, function) else {
-            continue;
-        };
-        resolution.places.extend(parameter_places(db, scope, name));
+    for part in parts {
+        match part.definition(db, &environment) {
+            Some(TypeDefinition::Function(function)) => {
+                resolution.places.extend(parameter_of_function(db, place_of(db, function), name));
+            }
+            _ => resolution.doubtful = true,
+        }
     }
     resolution
+}
+
+/// A decorator hides the signature, but the callee's name still leads to the function.
+fn parameter_of_callee(model: &SemanticModel<'_>, name: &Name, call: &ast::ExprCall) -> Resolution {
+    let functions = resolve_expression(model, &call.func).places.into_iter();
+    let places = functions.flat_map(|function| parameter_of_function(model.db(), function, name)).collect();
+    Resolution { places, ..Resolution::default() }
+}
+
+fn parameter_of_function(db: &dyn Db, function: Place, name: &str) -> Vec<Place> {
+    function_scope(db, function).map(|scope| parameter_places(db, scope, name)).unwrap_or_default()
 }
 
 /// Where the function of `scope` binds its parameter `name`; empty if that is not one of its parameters.

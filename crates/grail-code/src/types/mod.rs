@@ -34,8 +34,9 @@ mod references;
 mod resolve;
 mod target;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 
+use ruff_db::panic::catch_unwind;
 use ruff_db::parsed::parsed_module;
 use ruff_db::source::source_text;
 use ruff_python_ast::name::Name;
@@ -144,7 +145,7 @@ impl TypeOracle {
                 continue;
             };
             // One file that trips ty up must not hide the references in all others.
-            let Ok(found) = catch_unwind(AssertUnwindSafe(|| references_in_file(db, file, &target))) else {
+            let Some(found) = caught(|| references_in_file(db, file, &target)) else {
                 references.skipped.push(path.to_owned());
                 continue;
             };
@@ -198,7 +199,18 @@ impl TypeOracle {
 
 /// Runs a query with a deep stack; nothing if ty panicked.
 fn guarded<T>(query: impl FnOnce() -> T) -> Option<T> {
-    stacker::grow(STACK_SIZE, || catch_unwind(AssertUnwindSafe(query)).ok())
+    stacker::grow(STACK_SIZE, || caught(query))
+}
+
+/// ty gives up on some input with a panic, which is silenced here; its database stays usable.
+fn caught<T>(query: impl FnOnce() -> T) -> Option<T> {
+    let query = AssertUnwindSafe(query);
+    // The closure must take the wrapper whole, not the query inside it.
+    catch_unwind(move || {
+        let query = query;
+        (query.0)()
+    })
+    .ok()
 }
 
 /// The identifier that covers `offset`, as Python compares it.

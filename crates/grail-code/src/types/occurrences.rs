@@ -11,10 +11,9 @@ use ty_python_semantic::SemanticModel;
 #[derive(Clone, Copy)]
 pub(super) enum Occurrence<'a> {
     Name(&'a ast::ExprName),
-    /// `enclosing` is the innermost class around, which is what `super()` starts from.
     Attribute {
         attribute: &'a ast::ExprAttribute,
-        enclosing: Option<&'a ast::StmtClassDef>,
+        enclosing: Enclosing<'a>,
     },
     /// `name` in `f(name=1)`.
     Keyword {
@@ -31,13 +30,47 @@ pub(super) enum Occurrence<'a> {
         import: &'a ast::StmtImportFrom,
         alias: &'a ast::Alias,
     },
-    /// `name` in `global name`.
+    /// `name` in `global name` and `nonlocal name`.
     Forwarded {
-        statement: AnyNodeRef<'a>,
         name: &'a ast::Identifier,
+        global: bool,
+        enclosing: Enclosing<'a>,
     },
     /// A name that syntax other than an expression binds: `def`, `class`, parameters, `as`, type parameters.
     Binding(&'a ast::Identifier),
+}
+
+/// The class and method around an attribute: what `super()` and `self` mean there.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Enclosing<'a> {
+    /// The innermost class.
+    pub(super) class: Option<&'a ast::StmtClassDef>,
+    /// The first parameter of its method, unless that is static.
+    pub(super) receiver: Option<&'a ast::Parameter>,
+    /// Directly in the class, not in a function within.
+    in_class_body: bool,
+    pub(super) function: Option<&'a ast::StmtFunctionDef>,
+}
+
+impl<'a> Enclosing<'a> {
+    fn within_class(class: &'a ast::StmtClassDef) -> Self {
+        Self { class: Some(class), receiver: None, in_class_body: true, function: None }
+    }
+
+    fn within_function(self, function: &'a ast::StmtFunctionDef) -> Self {
+        let receiver = if self.in_class_body && !is_static(function) {
+            function.parameters.iter_non_variadic_params().next().map(|first| &first.parameter)
+        } else {
+            self.receiver
+        };
+        Self { class: self.class, receiver, in_class_body: false, function: Some(function) }
+    }
+}
+
+fn is_static(function: &ast::StmtFunctionDef) -> bool {
+    let mut decorators = function.decorator_list.iter();
+    decorators
+        .any(|decorator| decorator.expression.as_name_expr().is_some_and(|name| name.id == "staticmethod"))
 }
 
 impl Occurrence<'_> {
@@ -61,18 +94,22 @@ pub(super) fn visit_occurrences<'db>(
     name: &str,
     visit: &mut dyn FnMut(&SemanticModel<'db>, Occurrence<'_>),
 ) {
-    let mut finder = Finder { model, name, classes: Vec::new(), visit };
+    let mut finder = Finder { model, name, enclosing: Vec::new(), visit };
     walk_body(&mut finder, body);
 }
 
 struct Finder<'a, 'v, 'db> {
     model: &'v SemanticModel<'db>,
     name: &'v str,
-    classes: Vec<&'a ast::StmtClassDef>,
+    enclosing: Vec<Enclosing<'a>>,
     visit: &'v mut dyn FnMut(&SemanticModel<'db>, Occurrence<'_>),
 }
 
 impl<'a> Finder<'a, '_, '_> {
+    fn enclosing(&self) -> Enclosing<'a> {
+        self.enclosing.last().copied().unwrap_or_default()
+    }
+
     fn report(&mut self, occurrence: Occurrence<'a>) {
         (self.visit)(self.model, occurrence);
     }
@@ -89,10 +126,11 @@ impl<'a> Finder<'a, '_, '_> {
         }
     }
 
-    fn forwarded(&mut self, statement: AnyNodeRef<'a>, names: &'a [ast::Identifier]) {
+    fn forwarded(&mut self, names: &'a [ast::Identifier], global: bool) {
+        let enclosing = self.enclosing();
         for name in names {
             if name.as_str() == self.name {
-                self.report(Occurrence::Forwarded { statement, name });
+                self.report(Occurrence::Forwarded { name, global, enclosing });
             }
         }
     }
@@ -112,7 +150,7 @@ impl<'a> Finder<'a, '_, '_> {
         }
         if let Some((parsed, model)) = self.model.enter_string_annotation(literal) {
             let mut inner =
-                Finder { model: &model, name: self.name, classes: Vec::new(), visit: &mut *self.visit };
+                Finder { model: &model, name: self.name, enclosing: Vec::new(), visit: &mut *self.visit };
             walk_expr(&mut inner, parsed.expr());
         }
     }
@@ -125,7 +163,7 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_, '_> {
                 self.report(Occurrence::Name(name))
             }
             AnyNodeRef::ExprAttribute(attribute) if attribute.attr.as_str() == self.name => {
-                let enclosing = self.classes.last().copied();
+                let enclosing = self.enclosing();
                 self.report(Occurrence::Attribute { attribute, enclosing });
             }
             AnyNodeRef::ExprCall(call) => {
@@ -146,10 +184,13 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_, '_> {
             AnyNodeRef::PatternMatchAs(pattern) => self.bindings(pattern.name.as_ref()),
             AnyNodeRef::PatternMatchStar(pattern) => self.bindings(pattern.name.as_ref()),
             AnyNodeRef::PatternMatchMapping(pattern) => self.bindings(pattern.rest.as_ref()),
-            AnyNodeRef::StmtFunctionDef(function) => self.binding(&function.name),
+            AnyNodeRef::StmtFunctionDef(function) => {
+                self.binding(&function.name);
+                self.enclosing.push(self.enclosing().within_function(function));
+            }
             AnyNodeRef::StmtClassDef(class) => {
                 self.binding(&class.name);
-                self.classes.push(class);
+                self.enclosing.push(Enclosing::within_class(class));
             }
             AnyNodeRef::StmtImport(import) => {
                 for alias in &import.names {
@@ -157,8 +198,8 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_, '_> {
                 }
             }
             AnyNodeRef::StmtImportFrom(import) => self.imported(import),
-            AnyNodeRef::StmtGlobal(statement) => self.forwarded(node, &statement.names),
-            AnyNodeRef::StmtNonlocal(statement) => self.forwarded(node, &statement.names),
+            AnyNodeRef::StmtGlobal(statement) => self.forwarded(&statement.names, true),
+            AnyNodeRef::StmtNonlocal(statement) => self.forwarded(&statement.names, false),
             AnyNodeRef::Parameter(parameter) => self.binding(&parameter.name),
             AnyNodeRef::ExceptHandlerExceptHandler(handler) => self.bindings(handler.name.as_ref()),
             AnyNodeRef::TypeParamTypeVar(parameter) => self.binding(&parameter.name),
@@ -170,8 +211,8 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_, '_> {
     }
 
     fn leave_node(&mut self, node: AnyNodeRef<'a>) {
-        if node.is_stmt_class_def() {
-            self.classes.pop();
+        if node.is_stmt_class_def() || node.is_stmt_function_def() {
+            self.enclosing.pop();
         }
     }
 }

@@ -8,7 +8,7 @@ use ty_python_semantic::{Db, SemanticModel};
 
 use super::keywords::may_reach;
 use super::occurrences::{Occurrence, visit_occurrences};
-use super::resolve::{Place, Resolution, resolve};
+use super::resolve::{Place, Resolution, is_module, resolve};
 use super::target::{Target, TargetKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +45,18 @@ fn judge(model: &SemanticModel<'_>, occurrence: Occurrence<'_>, target: &Target)
         (Occurrence::Name(_) | Occurrence::Imported { .. } | Occurrence::Forwarded { .. }, _) => {
             compare(&resolve(model, occurrence), &target.places)
         }
-        (Occurrence::Attribute { .. } | Occurrence::PatternKeyword { .. }, TargetKind::Member) => {
+        (Occurrence::Attribute { attribute, .. }, TargetKind::Member) => {
             let resolution = resolve(model, occurrence);
-            if resolution.is_empty() { Verdict::Unsure } else { compare(&resolution, &target.places) }
+            if resolution.is_empty() && !is_module(model, &attribute.value) {
+                Verdict::Unsure
+            } else {
+                compare(&resolution, &target.places)
+            }
         }
         (Occurrence::Attribute { .. }, TargetKind::Name) => {
             compare(&resolve(model, occurrence), &target.places)
         }
-        (Occurrence::Keyword { .. }, TargetKind::Member) => {
+        (Occurrence::Keyword { .. } | Occurrence::PatternKeyword { .. }, TargetKind::Member) => {
             compare(&resolve(model, occurrence), &target.places)
         }
         (Occurrence::Keyword { call, .. }, TargetKind::Parameter { functions, callee }) => {

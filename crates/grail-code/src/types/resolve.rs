@@ -10,8 +10,8 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashMap;
 use ty_python_core::definition::{Definition, DefinitionKind};
 use ty_python_core::place::ScopedPlaceId;
-use ty_python_core::scope::ScopeId;
-use ty_python_core::{ProgramFile, semantic_index, use_def_map};
+use ty_python_core::scope::{NodeWithScopeRef, ScopeId};
+use ty_python_core::{ProgramFile, attribute_scopes, place_table, semantic_index, use_def_map};
 use ty_python_semantic::types::{DynamicType, Type};
 use ty_python_semantic::{
     Db, HasType, ImportAliasResolution, ResolvedDefinition, SemanticModel, definitions_for_attribute,
@@ -20,7 +20,7 @@ use ty_python_semantic::{
 
 use super::database::project_path;
 use super::keywords::resolve_keyword;
-use super::occurrences::Occurrence;
+use super::occurrences::{Enclosing, Occurrence};
 
 /// The file and range of a name that defines something.
 pub(super) type Place = (File, TextRange);
@@ -85,8 +85,8 @@ pub(super) fn resolve(model: &SemanticModel<'_>, occurrence: Occurrence<'_>) -> 
         Occurrence::Imported { import, alias } => {
             Resolution::of(db, definitions_for_imported_symbol(model, import, alias.name.as_str(), aliases))
         }
-        Occurrence::Forwarded { statement, name } => {
-            Resolution::of(db, definitions_for_name(model, name.as_str(), statement, aliases))
+        Occurrence::Forwarded { name, global, enclosing } => {
+            Resolution { places: resolve_forwarded(model, name, global, enclosing), ..Resolution::default() }
         }
         Occurrence::Binding(identifier) => {
             Resolution { places: vec![(model.file(), identifier.range())], ..Resolution::default() }
@@ -130,12 +130,61 @@ pub(super) fn has_unknown_base(model: &SemanticModel<'_>, class: &ast::StmtClass
 fn resolve_attribute(
     model: &SemanticModel<'_>,
     attribute: &ast::ExprAttribute,
-    enclosing: Option<&ast::StmtClassDef>,
+    enclosing: Enclosing<'_>,
 ) -> Resolution {
-    if matches!(attribute.value.inferred_type(model), Some(Type::BoundSuper(_))) {
-        return enclosing.map(|class| resolve_in_bases(model, class, &attribute.attr.id)).unwrap_or_default();
+    let name = &attribute.attr.id;
+    if let Some(class) = enclosing.class
+        && matches!(attribute.value.inferred_type(model), Some(Type::BoundSuper(_)))
+    {
+        return resolve_in_bases(model, class, name);
     }
-    resolve_member(model, &attribute.value, attribute.attr.id.clone())
+    let resolution = resolve_member(model, &attribute.value, name.clone());
+    // In code that is unreachable for the given Python version `self` has no type, but still its meaning.
+    if let Enclosing { class: Some(class), receiver: Some(receiver), .. } = enclosing
+        && resolution.is_empty()
+        && attribute.value.as_name_expr().is_some_and(|value| value.id == receiver.name.id)
+        && is_unknown(model, &attribute.value)
+    {
+        return resolve_in_class(model, class, name);
+    }
+    resolution
+}
+
+/// The bindings that `global name` or `nonlocal name` in a function mean.
+fn resolve_forwarded(
+    model: &SemanticModel<'_>,
+    name: &str,
+    global: bool,
+    enclosing: Enclosing<'_>,
+) -> Vec<Place> {
+    let (db, file) = (model.db(), model.program_file());
+    let index = semantic_index(db, file);
+    let Some(function) =
+        enclosing.function.and_then(|function| index.try_node_scope(NodeWithScopeRef::Function(function)))
+    else {
+        return Vec::new();
+    };
+    let outer = index.visible_ancestor_scopes(function).map(|(scope, _)| scope).skip(1);
+    let bindings = outer.filter(|scope| scope.is_global() == global).find_map(|scope| {
+        let table = index.place_table(scope);
+        let symbol = table.symbol_id(name).filter(|symbol| !table.symbol(*symbol).is_nonlocal())?;
+        Some(bindings_of_place(db, scope.to_scope_id(db, file), ScopedPlaceId::Symbol(symbol)))
+    });
+    bindings.unwrap_or_default().into_iter().map(|binding| place_of(db, binding)).collect()
+}
+
+/// `name` as `class` itself defines it, or else its bases.
+fn resolve_in_class(model: &SemanticModel<'_>, class: &ast::StmtClassDef, name: &Name) -> Resolution {
+    let (db, file) = (model.db(), model.program_file());
+    let own = semantic_index(db, file)
+        .try_node_scope(NodeWithScopeRef::Class(class))
+        .map(|scope| own_members(db, scope.to_scope_id(db, file), name))
+        .unwrap_or_default();
+    if own.is_empty() {
+        resolve_in_bases(model, class, name)
+    } else {
+        Resolution { places: own, ..Resolution::default() }
+    }
 }
 
 pub(super) fn is_class(model: &SemanticModel<'_>, expression: &ast::Expr) -> bool {
@@ -143,6 +192,11 @@ pub(super) fn is_class(model: &SemanticModel<'_>, expression: &ast::Expr) -> boo
         expression.inferred_type(model),
         Some(Type::ClassLiteral(_) | Type::GenericAlias(_) | Type::SubclassOf(_))
     )
+}
+
+/// A module's attributes are never members of a class, even where they cannot be resolved.
+pub(super) fn is_module(model: &SemanticModel<'_>, expression: &ast::Expr) -> bool {
+    matches!(expression.inferred_type(model), Some(Type::ModuleLiteral(_)))
 }
 
 /// `Base` for `Base[int]`: attributes are looked up on the class, which ty does not do for its specialisations.
@@ -221,6 +275,26 @@ pub(super) fn bindings_of_place<'db>(
     definitions_in_scope(db, scope).into_iter().filter(|each| each.place(db) == place).collect()
 }
 
+/// Where a class itself defines a member: in its body, or on `self` in its methods.
+pub(super) fn own_members<'db>(db: &'db dyn Db, class: ScopeId<'db>, name: &str) -> Vec<Place> {
+    let mut definitions = Vec::new();
+    if let Some(symbol) = place_table(db, class).symbol_id(name) {
+        definitions.extend(bindings_of_place(db, class, ScopedPlaceId::Symbol(symbol)));
+    }
+    let file = class.program_file(db);
+    let index = semantic_index(db, file);
+    for method in attribute_scopes(db, class) {
+        if let Some(member) = index.place_table(method).member_id_by_instance_attribute_name(name) {
+            definitions.extend(bindings_of_place(
+                db,
+                method.to_scope_id(db, file),
+                ScopedPlaceId::Member(member),
+            ));
+        }
+    }
+    definitions.into_iter().map(|definition| place_of(db, definition)).collect()
+}
+
 /// The type of `expression` is not known at all.
 pub(super) fn is_unknown(model: &SemanticModel<'_>, expression: &ast::Expr) -> bool {
     matches!(expression.inferred_type(model), None | Some(Type::Dynamic(_) | Type::Never))
@@ -238,7 +312,7 @@ pub(super) fn resolve_expression(model: &SemanticModel<'_>, expression: &ast::Ex
                 ImportAliasResolution::ResolveAliases,
             ),
         ),
-        ast::Expr::Attribute(attribute) => resolve_attribute(model, attribute, None),
+        ast::Expr::Attribute(attribute) => resolve_attribute(model, attribute, Enclosing::default()),
         _ => Resolution::default(),
     }
 }

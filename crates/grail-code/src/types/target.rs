@@ -11,15 +11,14 @@ use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 use ty_python_core::definition::Definition;
 use ty_python_core::place::ScopedPlaceId;
-use ty_python_core::scope::ScopeId;
-use ty_python_core::{ProgramFile, attribute_scopes, place_table, semantic_index};
+use ty_python_core::{ProgramFile, semantic_index};
 use ty_python_semantic::{Db, SemanticModel, contains_identifier};
 
-use super::Outside;
 use super::keywords::{function_scope, parameter_places};
 use super::resolve::{
-    Place, bindings_of_place, definitions_by_range, has_unknown_base, place_of, resolve_in_bases,
+    Place, bindings_of_place, definitions_by_range, has_unknown_base, own_members, place_of, resolve_in_bases,
 };
+use super::{Outside, caught};
 
 pub(super) struct Target {
     pub(super) name: Name,
@@ -111,7 +110,7 @@ fn member_family<'db>(
 ) -> (FxHashSet<Place>, Outside) {
     let mut groups = Vec::new();
     for &file in files {
-        collect_groups(db, file, name, &mut groups);
+        groups.extend(caught(|| class_groups(db, file, name)).unwrap_or_default());
     }
     let mut groups_by_place: FxHashMap<Place, Vec<usize>> = FxHashMap::default();
     for (index, group) in groups.iter().enumerate() {
@@ -133,10 +132,11 @@ fn member_family<'db>(
     (places, outside)
 }
 
-fn collect_groups<'db>(db: &'db dyn Db, file: ProgramFile<'db>, name: &Name, groups: &mut Vec<Group>) {
+fn class_groups<'db>(db: &'db dyn Db, file: ProgramFile<'db>, name: &Name) -> Vec<Group> {
+    let mut groups = Vec::new();
     let text = source_text(db, file.file(db));
     if !contains_identifier(&text, "class") {
-        return;
+        return groups;
     }
     let spelled = mentions(&text, name);
     let parsed = parsed_module(db, file.python_file(db)).load(db);
@@ -162,26 +162,7 @@ fn collect_groups<'db>(db: &'db dyn Db, file: ProgramFile<'db>, name: &Name, gro
         };
         groups.push(Group { places, outside });
     }
-}
-
-/// Where a class itself defines a member: in its body, or on `self` in its methods.
-fn own_members<'db>(db: &'db dyn Db, class: ScopeId<'db>, name: &str) -> Vec<Place> {
-    let mut definitions = Vec::new();
-    if let Some(symbol) = place_table(db, class).symbol_id(name) {
-        definitions.extend(bindings_of_place(db, class, ScopedPlaceId::Symbol(symbol)));
-    }
-    let file = class.program_file(db);
-    let index = semantic_index(db, file);
-    for method in attribute_scopes(db, class) {
-        if let Some(member) = index.place_table(method).member_id_by_instance_attribute_name(name) {
-            definitions.extend(bindings_of_place(
-                db,
-                method.to_scope_id(db, file),
-                ScopedPlaceId::Member(member),
-            ));
-        }
-    }
-    definitions.into_iter().map(|definition| place_of(db, definition)).collect()
+    groups
 }
 
 fn parameter_target<'db>(
@@ -194,7 +175,7 @@ fn parameter_target<'db>(
     let file = definition.program_file(db);
     let parsed = parsed_module(db, file.python_file(db)).load(db);
     let function = scope.node(db).as_function()?.node(&parsed);
-    if parameter_places(db, scope, name).is_empty() {
+    if !parameter_places(db, scope, name).contains(&place_of(db, definition)) {
         return None;
     }
     let function_definition = *definitions_by_range(db, file).get(&function.name.range())?;

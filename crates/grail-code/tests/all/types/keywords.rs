@@ -172,3 +172,117 @@ greet(«name»="a")
 "#,
     );
 }
+
+#[test]
+fn callables_of_several_kinds_share_a_keyword() {
+    check(
+        r#"# file: a.py
+import random
+
+def first(«size»): ...
+def second(size): ...
+
+either = first if random.random() else second
+either(‹size›=1)
+
+class Maker:
+    def make(self, size): ...
+    def call(self, maker):
+        self.make(size=1)
+        maker.first(‹size›=2)
+        maker.other(size=3)
+
+base = Maker().make if random.random() else Maker.make
+base(size=1)
+
+first(«size»=1)
+(lambda size: size)(size=2)
+"#,
+    );
+}
+
+#[test]
+fn constructors_take_keywords_through_every_way_to_the_class() {
+    check(
+        r#"# file: a.py
+from typing import Self
+
+class Box:
+    def __init__(self, «width»: int, height: int = 1):
+        self.width = «width»
+
+    @classmethod
+    def square(cls, width: int) -> Self:
+        return cls(«width»=width, height=width)
+
+    def copy(self):
+        return type(self)(«width»=self.width)
+
+class Crate(Box): ...
+
+def build(kind: type[Box]):
+    return kind(«width»=1)
+
+Crate(«width»=1)
+Box.square(width=2)
+"#,
+    );
+}
+
+#[test]
+fn fields_of_generated_constructors_follow_inheritance() {
+    check(
+        r#"# file: a.py
+from dataclasses import dataclass, field
+
+@dataclass(kw_only=True)
+class Base:
+    «name»: str = field(default="")
+
+@dataclass
+class Child(Base):
+    age: int = 0
+
+    def rename(self, name: str):
+        self.«name» = name
+
+class Plain(Child): ...
+
+Child(«name»="a", age=1)
+Plain(«name»="b").«name»
+Base(«name»="c").name2
+"#,
+    );
+}
+
+#[test]
+fn fields_under_an_unknown_base_are_unsure_keywords() {
+    check(
+        r#"# file: a.py
+from missing import BaseModel
+
+class User(BaseModel):
+    «name»: str
+
+user = User(‹name›="a")
+user.«name»
+"#,
+    );
+}
+
+#[test]
+fn a_union_of_one_family_is_certain() {
+    check(
+        r#"# file: a.py
+class Base:
+    def run(self, «times»): ...
+
+class Child(Base):
+    def run(self, «times», extra=1): ...
+
+def start(either: Base | Child, base: Base, child: Child, flag: bool):
+    either.run(«times»=1)
+    (base.run if flag else child.run)(«times»=2)
+"#,
+    );
+}

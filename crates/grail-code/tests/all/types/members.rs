@@ -349,3 +349,220 @@ def show(color: Color):
 "#,
     );
 }
+
+#[test]
+fn code_for_other_python_versions_still_knows_self() {
+    check(
+        r#"# file: a.py
+import sys
+
+class Base:
+    def «run»(self): ...
+
+class Child(Base):
+    if sys.version_info < (3, 8):
+        def «run»(self):
+            self.«run»()
+
+    def go(self, other: Base):
+        if sys.version_info < (3, 8):
+            self.«run»()
+            other.‹run›()
+
+    @staticmethod
+    def still(self):
+        self.‹run›()
+"#,
+    );
+}
+
+#[test]
+fn attributes_of_modules_are_not_members() {
+    check(
+        r#"# file: a.py
+import urllib.request
+import xml
+
+class Client:
+    def «request»(self): ...
+
+urllib.request.urlopen
+xml.request
+Client().«request»()
+"#,
+    );
+}
+
+#[test]
+fn class_objects_metaclasses_and_nested_classes_are_receivers() {
+    check(
+        r#"# file: a.py
+class Meta(type):
+    def register(cls): ...
+
+class Outer(metaclass=Meta):
+    «limit» = 1
+
+    class Inner:
+        limit = 2
+
+        def show(self, outer: "Outer"):
+            return self.limit, outer.«limit», Outer.Inner.limit
+
+    def show(self):
+        type(self).«limit»
+        self.__class__.«limit»
+        return Outer.«limit»
+
+Alias = Outer
+Alias.«limit» = 2
+Outer.register()
+
+def make(kind: type[Outer]):
+    return kind.«limit», kind().«limit»
+"#,
+    );
+}
+
+#[test]
+fn a_metaclass_method_is_found_on_its_classes() {
+    check(
+        r#"# file: a.py
+class Meta(type):
+    def «register»(cls): ...
+
+class Model(metaclass=Meta): ...
+
+Model.«register»()
+"#,
+    );
+}
+
+#[test]
+fn private_names_are_attributes_like_others() {
+    check(
+        r#"# file: a.py
+class Vault:
+    def __init__(self):
+        self.«__secret» = 1
+
+    def open(self):
+        return self.«__secret»
+
+class Other:
+    def __init__(self):
+        self.__secret = 2
+"#,
+    );
+}
+
+#[test]
+fn abstract_members_and_their_implementations_are_one_family() {
+    check(
+        r#"# file: a.py
+from abc import ABC, abstractmethod
+
+class Shape(ABC):
+    @property
+    @abstractmethod
+    def «area»(self) -> float: ...
+
+class Square(Shape):
+    @property
+    def «area»(self) -> float:
+        return 1.0
+
+class Field(Shape):
+    def __init__(self):
+        self.«area» = 2.0
+
+class Attribute(Shape):
+    «area»: float = 3.0
+
+def total(shapes: list[Shape], square: Square, field: Field):
+    return sum(shape.«area» for shape in shapes) + square.«area» + field.«area»
+"#,
+    );
+}
+
+#[test]
+fn aliases_of_types_are_followed_where_ty_follows_them() {
+    check(
+        r#"# file: a.py
+from typing import TypeAlias, NewType, TypeVar
+
+class Cat:
+    def «speak»(self): ...
+
+class Dog:
+    def speak(self): ...
+
+Pet: TypeAlias = Cat
+type Modern = Cat
+type Either = Cat | Dog
+Stray = NewType("Stray", Cat)
+C = TypeVar("C", bound=Cat)
+
+def use(pet: Pet, modern: Modern, either: Either, stray: Stray, bound: C, callback: "Cat"):
+    pet.«speak»()
+    modern.«speak»()
+    either.‹speak›()
+    stray.«speak»()
+    bound.«speak»()
+    callback.«speak»()
+"#,
+    );
+}
+
+#[test]
+fn decorated_classes_stay_classes() {
+    check(
+        r#"# file: a.py
+from functools import total_ordering
+from missing import register
+
+@total_ordering
+class Known:
+    def «run»(self):
+        self.«run»()
+
+Known().«run»()
+"#,
+    );
+    check(
+        r#"# file: a.py
+from missing import register
+
+@register
+class Unknown:
+    def «run»(self):
+        self.«run»()
+
+Unknown().‹run›()
+"#,
+    );
+}
+
+#[test]
+fn a_protocol_is_a_family_only_for_classes_that_name_it() {
+    check(
+        r#"# file: a.py
+from typing import Protocol
+
+class Runner(Protocol):
+    def «run»(self): ...
+
+class Explicit(Runner):
+    def «run»(self): ...
+
+class Implicit:
+    def run(self): ...
+
+def start(runner: Runner, implicit: Implicit):
+    runner.«run»()
+    implicit.run()
+
+start(Explicit(), Implicit())
+"#,
+    );
+}

@@ -232,3 +232,62 @@ fn paths_must_be_plain_and_relative() {
         "`a/b.py` cannot be a file of the project: not a directory"
     );
 }
+
+#[test]
+fn a_name_with_a_fallback_is_unsure() {
+    check(
+        r#"# file: fast.py
+def «parse»(): ...
+# file: a.py
+try:
+    from fast import «parse»
+except ImportError:
+    def parse(): ...
+
+‹parse›()
+"#,
+    );
+}
+
+#[test]
+fn local_names_stay_in_their_scope() {
+    check(
+        r#"# file: a.py
+value = 1
+
+def outer():
+    «value» = 2
+    def inner():
+        nonlocal «value»
+        «value» = 3
+        return [«value» for _ in ()]
+    return «value»
+
+class Holder:
+    value = value
+    def get(self):
+        return self.value
+
+print(value)
+"#,
+    );
+}
+
+#[test]
+fn a_project_that_makes_ty_panic_answers_for_the_rest() {
+    // Shadowing the modules that ty's own knowledge of Python rests on sends it into cycles.
+    let files = [
+        (
+            "enum.py",
+            "from types import DynamicClassAttribute\nclass EnumMeta(type): ...\nclass Enum(metaclass=EnumMeta): ...\n",
+        ),
+        (
+            "types.py",
+            "import enum\nclass DynamicClassAttribute: ...\nclass A(enum.Enum):\n    run = 1\nA.run\n",
+        ),
+        ("a.py", "class B:\n    def run(self): ...\nB().run()\n"),
+    ];
+    let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let oracle = TypeOracle::new(files, &[""], (3, 14)).unwrap();
+    assert_eq!(oracle.references("a.py", 17).certain.len(), 2);
+}
