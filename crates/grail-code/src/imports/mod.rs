@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use add::{add, add_all};
+pub(crate) use remove::remove_aliases;
 pub use remove::{remove, remove_all, remove_if_unused};
 pub use unused::{UnusedImport, UnusedOptions, remove_unused, unused};
 

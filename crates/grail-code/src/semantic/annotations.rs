@@ -10,9 +10,9 @@ use ruff_python_parser::{parse_expression_range, parse_parenthesized_expression_
 use ruff_text_size::{Ranged, TextRange};
 
 use super::bind::{Binder, spelled};
-use super::{Reference, ReferenceKind, Role, ScopeId};
+use super::{Reference, ReferenceKind, Role, ScopeId, StringChain};
 use crate::tree::string_literal;
-use crate::{Context, Field, Kind, Node};
+use crate::{Context, Field, Kind, Node, Span};
 
 /// Longer strings are prose.
 const MAX_ANNOTATION: usize = 1000;
@@ -31,33 +31,51 @@ pub(super) fn bind_string<'a>(binder: &mut Binder<'a>, node: Node<'a>, scope: Sc
         parse_expression_range(text, literal.span.into())
     };
     let Ok(parsed) = parsed else { return };
-    let mut collector = Collector { names: Vec::new() };
+    let mut collector = Collector { chains: Vec::new() };
     collector.visit_expr(parsed.expr());
-    for range in collector.names {
-        let name = spelled(&text[range]);
-        binder.add_reference(Reference {
-            name,
+    for chain in collector.chains {
+        let root = binder.add_reference(Reference {
+            name: spelled(&text[chain.root]),
             scope,
             symbol: None,
             node: None,
-            span: range.into(),
+            span: chain.root.into(),
             context: Context::Load,
             kind: ReferenceKind::StringAnnotation,
         });
+        if !chain.attributes.is_empty() {
+            let attributes = chain.attributes.into_iter().map(Span::from).collect();
+            binder.string_chains.push(StringChain { root, attributes });
+        }
     }
 }
 
+/// A name and the attributes read from it.
+struct Chain {
+    root: TextRange,
+    attributes: Vec<TextRange>,
+}
+
 struct Collector {
-    names: Vec<TextRange>,
+    chains: Vec<Chain>,
 }
 
 impl<'a> Visitor<'a> for Collector {
     fn visit_expr(&mut self, expression: &'a ast::Expr) {
-        match expression {
-            ast::Expr::Name(name) => self.names.push(name.range()),
+        let mut attributes = Vec::new();
+        let mut current = expression;
+        while let ast::Expr::Attribute(attribute) = current {
+            attributes.push(attribute.attr.range());
+            current = &attribute.value;
+        }
+        match current {
+            ast::Expr::Name(name) => {
+                attributes.reverse();
+                self.chains.push(Chain { root: name.range(), attributes });
+            }
             // `Literal["a"]` holds values, and a string within a string is beyond reach.
             ast::Expr::Subscript(subscript) if is_literal(&subscript.value) => {}
-            _ => walk_expr(self, expression),
+            _ => walk_expr(self, current),
         }
     }
 }

@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     Binding, BindingId, BindingKind, Reference, ReferenceId, ReferenceKind, Role, Scope, ScopeId, ScopeKind,
-    Semantic, SymbolId, annotations, exports, resolve,
+    Semantic, StringChain, SymbolId, annotations, exports, resolve,
 };
 use crate::{Context, Field, Kind, ModuleName, Node, NodeId, Parsed, Span};
 
@@ -41,6 +41,7 @@ pub(super) struct Binder<'a> {
     pub(super) scope_by_node: FxHashMap<NodeId, ScopeId>,
     pub(super) declarations: Vec<Declaration<'a>>,
     pub(super) exports: Option<Vec<super::Export>>,
+    pub(super) string_chains: Vec<StringChain>,
 }
 
 pub(super) struct PendingBinding<'a> {
@@ -76,6 +77,7 @@ impl<'a> Binder<'a> {
             scope_by_node: FxHashMap::from_iter([(parsed.root().id(), ScopeId(0))]),
             declarations: Vec::new(),
             exports: None,
+            string_chains: Vec::new(),
         }
     }
 
@@ -259,12 +261,13 @@ impl<'a> Binder<'a> {
         });
     }
 
-    pub(super) fn add_reference(&mut self, reference: Reference<'a>) {
+    pub(super) fn add_reference(&mut self, reference: Reference<'a>) -> ReferenceId {
         let id = ReferenceId(self.references.len() as u32);
         if let Some(node) = reference.node {
             self.roles[node.index()] = Role::Reference(id);
         }
         self.references.push(reference);
+        id
     }
 
     fn bind(&mut self, node: Node<'a>, kind: BindingKind, frame: Frame) {

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+pub(crate) use bind::{dotted_text, imported_module};
 pub use builtins::is_builtin;
 
 use crate::{Context, Field, Kind, ModuleName, Node, NodeId, Parsed, Span};
@@ -30,6 +31,7 @@ pub struct Semantic<'a> {
     roles: Vec<Role>,
     scope_by_node: FxHashMap<NodeId, ScopeId>,
     exports: Option<Vec<Export>>,
+    string_chains: Vec<StringChain>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -154,6 +156,14 @@ pub enum ReferenceKind {
     Export,
 }
 
+/// `root.a.b` within a string annotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StringChain {
+    pub root: ReferenceId,
+    /// The attributes read from the root, from left to right.
+    pub attributes: Vec<Span>,
+}
+
 /// A name in `__all__`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
@@ -270,9 +280,24 @@ impl<'a> Semantic<'a> {
         resolve::lookup(&self.scopes, scope, name)
     }
 
+    /// The scopes that a lookup from `scope` asks, in order.
+    pub fn lookup_chain(&self, scope: ScopeId) -> impl Iterator<Item = ScopeId> + '_ {
+        resolve::chain(&self.scopes, scope)
+    }
+
     /// What `__all__` lists; `None` if the module does not define it.
     pub fn exports(&self) -> Option<&[Export]> {
         self.exports.as_deref()
+    }
+
+    /// Dotted names within string annotations.
+    pub fn string_chains(&self) -> &[StringChain] {
+        &self.string_chains
+    }
+
+    /// The dotted names a symbol goes by: one for each way it may be bound.
+    pub fn symbol_names(&self, symbol: SymbolId) -> Vec<QualifiedName> {
+        qualified::symbol_names(self, symbol)
     }
 
     /// The dotted names that an expression (`Name`, `Attribute`, `Call` by its function) or a definition goes by: one for each way

@@ -1,6 +1,8 @@
 //! Dotted names of expressions and definitions.
 
-use super::{Binding, BindingKind, Origin, QualifiedName, ScopeId, ScopeKind, Semantic, is_builtin};
+use super::{
+    Binding, BindingKind, Origin, QualifiedName, ScopeId, ScopeKind, Semantic, SymbolId, is_builtin,
+};
 use crate::{Field, Kind, Node};
 
 pub(super) fn qualified_names(semantic: &Semantic<'_>, node: Node<'_>) -> Vec<QualifiedName> {
@@ -54,18 +56,23 @@ fn root_names(semantic: &Semantic<'_>, root: Node<'_>) -> Vec<QualifiedName> {
         return vec![binding_name(semantic, binding)];
     }
     match semantic.symbol_of(root) {
-        Some(symbol) => {
-            let bindings = semantic.symbol(symbol).bindings.iter().map(|id| semantic.binding(*id));
-            bindings
-                .filter(|binding| binding.kind != BindingKind::Deletion)
-                .map(|binding| binding_name(semantic, binding))
-                .collect()
-        }
+        Some(symbol) => symbol_names(semantic, symbol),
         None if root.kind() == Kind::Name && is_builtin(root.text()) => {
             vec![QualifiedName { name: format!("builtins.{}", root.text()), origin: Origin::Builtin }]
         }
         None => Vec::new(),
     }
+}
+
+pub(super) fn symbol_names(semantic: &Semantic<'_>, symbol: SymbolId) -> Vec<QualifiedName> {
+    let bindings = semantic.symbol(symbol).bindings.iter().map(|id| semantic.binding(*id));
+    let mut names: Vec<QualifiedName> = bindings
+        .filter(|binding| binding.kind != BindingKind::Deletion)
+        .map(|binding| binding_name(semantic, binding))
+        .collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn binding_name(semantic: &Semantic<'_>, binding: &Binding) -> QualifiedName {

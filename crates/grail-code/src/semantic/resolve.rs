@@ -19,6 +19,7 @@ pub(super) fn resolve(binder: Binder<'_>) -> Semantic<'_> {
         scope_by_node,
         declarations,
         exports,
+        string_chains,
     } = binder;
     let mut symbols: Vec<Symbol<'_>> = Vec::new();
     let mut bindings = Vec::with_capacity(pending.len());
@@ -81,7 +82,18 @@ pub(super) fn resolve(binder: Binder<'_>) -> Semantic<'_> {
             symbols[symbol.index()].declarations.push(declaration.span);
         }
     }
-    Semantic { parsed, module, scopes, symbols, bindings, references, roles, scope_by_node, exports }
+    Semantic {
+        parsed,
+        module,
+        scopes,
+        symbols,
+        bindings,
+        references,
+        roles,
+        scope_by_node,
+        exports,
+        string_chains,
+    }
 }
 
 fn symbol_in<'a>(
@@ -142,7 +154,7 @@ fn outer_has(scopes: &[Scope<'_>], scope: ScopeId, name: &str) -> bool {
 }
 
 /// The scopes that a lookup from `scope` asks, in order.
-fn chain<'s>(scopes: &'s [Scope<'_>], scope: ScopeId) -> impl Iterator<Item = ScopeId> + 's {
+pub(super) fn chain<'s>(scopes: &'s [Scope<'_>], scope: ScopeId) -> impl Iterator<Item = ScopeId> + 's {
     let mut next = Some(scope);
     let mut sees_class = true;
     std::iter::from_fn(move || {

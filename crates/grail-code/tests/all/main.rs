@@ -3,6 +3,7 @@
 mod hostile;
 mod imports;
 mod layout;
+mod rename;
 mod semantic;
 #[cfg(feature = "types")]
 mod types;
