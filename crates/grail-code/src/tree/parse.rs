@@ -8,7 +8,7 @@ use ruff_python_ast::visitor::transformer::{self, Transformer};
 use ruff_python_parser::{Mode, ParseError, ParseErrorType, ParseOptions, parse_unchecked};
 
 use super::lower::lower;
-use super::{Kind, Parsed};
+use super::{Kind, NodeData, Parsed};
 use crate::{Diagnostic, Source, Span};
 
 /// Left-leaning chains up to this length are dropped by plain recursion.
@@ -40,7 +40,10 @@ fn parse(source: Source, mode: Mode) -> Parsed {
     let options = ParseOptions::from(mode).with_target_version(PythonVersion::PY314);
     let result = parse_unchecked(source.text(), options);
     let tokens = result.tokens().to_vec();
-    let lowered = lower(result.syntax(), source.text(), &tokens);
+    let mut lowered = lower(result.syntax(), source.text(), &tokens);
+    if !result.errors().is_empty() {
+        straighten(&mut lowered.nodes);
+    }
     let mut diagnostics: Vec<Diagnostic> = result
         .errors()
         .iter()
@@ -53,6 +56,22 @@ fn parse(source: Source, mode: Mode) -> Parsed {
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.span.end));
     drop_syntax(result.into_syntax(), lowered.longest_spine);
     Parsed { source, nodes: lowered.nodes, tokens, diagnostics }
+}
+
+/// Recovery sometimes puts what it made up before what it has read. Moves such nodes, so that children always lie inside their
+/// parent and behind their elder siblings.
+fn straighten(nodes: &mut [NodeData]) {
+    // For each node, where the next child may begin.
+    let mut frontier: Vec<u32> = nodes.iter().map(|node| node.span.start).collect();
+    for index in 1..nodes.len() {
+        let parent = nodes[index].parent as usize;
+        let end = nodes[parent].span.end;
+        let span = &mut nodes[index].span;
+        span.start = span.start.clamp(frontier[parent].min(end), end);
+        span.end = span.end.clamp(span.start, end);
+        frontier[index] = span.start;
+        frontier[parent] = span.end;
+    }
 }
 
 /// `a = 1; match = 2` is valid, but the parser takes `match` for the keyword and complains before it looks further.

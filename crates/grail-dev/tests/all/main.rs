@@ -1,5 +1,6 @@
 //! The repository is in order, and the checks that say so can fail.
 
+mod fuzz;
 mod generated;
 mod roundtrip;
 mod tidy;
