@@ -10,7 +10,7 @@ use super::symbol::reference_edits;
 use super::{RenameError, RenameOptions, is_valid_name};
 use crate::imports::ImportRequest;
 use crate::semantic::{Binding, BindingKind, Origin, SymbolId, imported_module};
-use crate::{Edit, Field, Kind, Node, Semantic};
+use crate::{Edit, Field, Kind, ModuleName, Node, Semantic};
 
 /// What replacing a dotted name changes in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,30 +27,40 @@ pub fn rename_dotted(semantic: &Semantic<'_>, old: &str, new: &str) -> Result<Do
             return Err(RenameError::InvalidName { name: name.to_owned() });
         }
     }
-    let mut renaming = Renaming::new(semantic, old, new);
-    renaming.imports();
-    renaming.uses();
-    renaming.string_uses();
-    Ok(renaming.change)
+    Ok(Renaming::new(semantic, old, new, semantic.module().clone()).run())
 }
 
-/// Replaces a module by another in one file's imports and uses. Relative imports stay relative where both names allow it.
-pub fn rename_module(semantic: &Semantic<'_>, old: &str, new: &str) -> Result<DottedChange, RenameError> {
-    rename_dotted(semantic, old, new)
+/// As [`rename_dotted`], for a file that is itself renamed to `own`: its relative imports are written from its new place.
+pub(super) fn rename_dotted_in_moved_file(
+    semantic: &Semantic<'_>,
+    old: &str,
+    new: &str,
+    own: ModuleName,
+) -> DottedChange {
+    Renaming::new(semantic, old, new, own).run()
 }
 
 struct Renaming<'s, 'a> {
     semantic: &'s Semantic<'a>,
     old: &'s str,
     new: &'s str,
+    /// The file's own name afterwards.
+    own: ModuleName,
     /// Symbols whose import has been rewritten so that their uses need no change, or got it already.
     settled: FxHashSet<SymbolId>,
     change: DottedChange,
 }
 
 impl<'s, 'a> Renaming<'s, 'a> {
-    fn new(semantic: &'s Semantic<'a>, old: &'s str, new: &'s str) -> Self {
-        Self { semantic, old, new, settled: FxHashSet::default(), change: DottedChange::default() }
+    fn new(semantic: &'s Semantic<'a>, old: &'s str, new: &'s str, own: ModuleName) -> Self {
+        Self { semantic, old, new, own, settled: FxHashSet::default(), change: DottedChange::default() }
+    }
+
+    fn run(mut self) -> DottedChange {
+        self.imports();
+        self.uses();
+        self.string_uses();
+        self.change
     }
 
     /// `name` with its beginning `old` replaced by `new`; `None` if it does not begin so.
@@ -87,7 +97,9 @@ impl<'s, 'a> Renaming<'s, 'a> {
     fn from_import(&mut self, statement: Node<'a>) {
         let semantic = self.semantic;
         let module = imported_module(statement, semantic.module());
-        if let Some(moved) = self.moved(&module) {
+        let is_relative_from_elsewhere = statement.import_level() > 0 && self.own != *semantic.module();
+        let moved = self.moved(&module).or_else(|| is_relative_from_elsewhere.then(|| module.clone()));
+        if let Some(moved) = moved {
             // The whole statement moves: `from a.b import x` becomes `from d.e import x`.
             self.replace_module(statement, &moved);
             for alias in statement.list(Field::Names) {
@@ -121,8 +133,10 @@ impl<'s, 'a> Renaming<'s, 'a> {
             let request = match new_module {
                 "" if local == new_name => ImportRequest::module(new_name),
                 "" => ImportRequest::module(new_name).alias(&local),
-                _ if spelled == new_name => ImportRequest::name(new_module, new_name),
-                _ => ImportRequest::name(new_module, new_name).alias(&local),
+                _ => {
+                    let request = ImportRequest::name(&self.module_text(statement, new_module), new_name);
+                    if spelled == new_name { request } else { request.alias(&local) }
+                }
             };
             leaving.push((alias.id(), request));
         }
@@ -165,13 +179,17 @@ impl<'s, 'a> Renaming<'s, 'a> {
         new_name.to_owned()
     }
 
-    fn replace_module(&mut self, statement: Node<'a>, moved: &str) {
-        let own = self.semantic.module();
+    /// How the statement would write that module: relative if it is relative now and can stay so.
+    fn module_text(&self, statement: Node<'_>, module: &str) -> String {
         let level = statement.import_level();
-        let text = match relative(own.parent_package(), level, moved) {
-            Some(relative) if level > 0 => relative,
-            _ => moved.to_owned(),
-        };
+        relative(self.own.parent_package(), level, module)
+            .filter(|_| level > 0)
+            .unwrap_or_else(|| module.to_owned())
+    }
+
+    fn replace_module(&mut self, statement: Node<'a>, moved: &str) {
+        let level = statement.import_level();
+        let text = self.module_text(statement, moved);
         let parsed = self.semantic.parsed();
         let first =
             statement.list(Field::Names).next().map_or(statement.span().end, |alias| alias.span().start);
@@ -188,7 +206,10 @@ impl<'s, 'a> Renaming<'s, 'a> {
             }
         };
         let tail = if statement.child(Field::Module).is_none() { " " } else { "" };
-        self.change.edits.push(Edit::replace(crate::Span::new(start, end), text + tail));
+        let span = crate::Span::new(start, end);
+        if span.of(parsed.text()).trim_end() != text {
+            self.change.edits.push(Edit::replace(span, text + tail));
+        }
     }
 
     fn uses(&mut self) {

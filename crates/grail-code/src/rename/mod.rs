@@ -8,6 +8,7 @@ mod dotted;
 mod member;
 mod parameter;
 mod plan;
+mod relocate;
 mod symbol;
 mod target;
 
@@ -16,8 +17,9 @@ use ruff_python_stdlib::keyword::is_keyword;
 use serde::Serialize;
 use thiserror::Error;
 
-pub use dotted::{DottedChange, rename_dotted, rename_module};
+pub use dotted::{DottedChange, rename_dotted};
 pub use plan::{rename_at, rename_named};
+pub use relocate::{FileText, ModuleMove, MoveError, RenamedModule, move_symbol, rename_module};
 pub use symbol::rename_in_file;
 
 use crate::{EditConflict, FileEdits, Position, Span};

@@ -1,6 +1,9 @@
 //! Renames: everything that means the symbol, nothing that merely looks like it, and refusal instead of damage.
 
-use grail_code::rename::{RenameError, RenameOptions, RenamePlan, rename_at, rename_dotted, rename_named};
+use grail_code::rename::{
+    FileText, ModuleMove, RenameError, RenameOptions, RenamePlan, move_symbol, rename_at, rename_dotted,
+    rename_module, rename_named,
+};
 use grail_code::{ModuleName, Position, Project, ProjectFile, Semantic, Source, edit, imports, parse_module};
 
 /// A project from `# path` headed sections.
@@ -381,4 +384,131 @@ fn a_module_becomes_another_in_every_import_style() {
         }
         check_dotted(before, old, new, after);
     }
+}
+
+/// Texts by path, old paths replaced by new ones.
+fn relocated(project: &Project, files: &[FileText], moves: &[ModuleMove]) -> String {
+    let mut result = Vec::new();
+    for file in &project.files {
+        let text = files.iter().find(|text| text.path == file.path);
+        let text = text.map_or(file.parsed.text(), |text| text.text.as_str());
+        let moved = moves.iter().find(|change| change.from == file.path);
+        let path = moved.map_or(file.path.as_str(), |change| change.to.as_str());
+        result.push(format!("#### {path}\n{text}"));
+    }
+    result.concat()
+}
+
+#[test]
+fn a_package_moves_with_all_its_modules_and_importers() {
+    let original = project(
+        "
+#### shop/__init__.py
+from .db import rows
+from . import db
+#### shop/db/__init__.py
+from .rows import Row
+from ..util import log
+#### shop/db/rows.py
+from . import helpers
+from shop.db import helpers as h
+class Row: ...
+#### shop/db/helpers.py
+import shop.db.rows
+x = shop.db.rows.Row
+#### shop/util.py
+def log(): ...
+",
+    );
+    let renamed = rename_module(&original, "shop.db", "shop.store.tables").expect("it can be renamed");
+    assert_eq!(
+        relocated(&original, &renamed.files, &renamed.moves),
+        "\
+#### shop/__init__.py
+from .store.tables import rows
+from .store import tables
+#### shop/store/tables/__init__.py
+from .rows import Row
+from shop.util import log
+#### shop/store/tables/rows.py
+from . import helpers
+from shop.store.tables import helpers as h
+class Row: ...
+#### shop/store/tables/helpers.py
+import shop.store.tables.rows
+x = shop.store.tables.rows.Row
+#### shop/util.py
+def log(): ...
+"
+    );
+    let error = rename_module(&original, "shop.nothing", "shop.x").expect_err("unknown");
+    assert_eq!(error.to_string(), "the project has no module `shop.nothing`");
+    let error = rename_module(&original, "shop.db", "shop.util").expect_err("taken");
+    assert_eq!(error.to_string(), "the project already has a module `shop.util`");
+}
+
+#[test]
+fn a_symbol_moves_with_what_it_needs() {
+    let original = project(
+        "
+#### shop/__init__.py
+from .core import price
+#### shop/core.py
+import math
+import os
+from decimal import Decimal as D
+
+# Prices are rounded up.
+@cached
+def price(n):
+    return D(math.ceil(n))
+
+
+def tax(n):
+    return price(n) * 2, os.sep
+#### shop/money.py
+\"\"\"Money.\"\"\"
+
+ZERO = 0
+#### shop/web.py
+from shop.core import price, tax
+import shop.core as c
+print(price(1), c.price(2), tax(3))
+",
+    );
+    let files = move_symbol(&original, "shop.core.price", "shop.money").expect("it can be moved");
+    assert_eq!(
+        relocated(&original, &files, &[]),
+        "\
+#### shop/__init__.py
+from .money import price
+#### shop/core.py
+import os
+
+from shop.money import price
+
+def tax(n):
+    return price(n) * 2, os.sep
+#### shop/money.py
+\"\"\"Money.\"\"\"
+
+import math
+from decimal import Decimal as D
+
+ZERO = 0
+
+
+# Prices are rounded up.
+@cached
+def price(n):
+    return D(math.ceil(n))
+#### shop/web.py
+import shop.money
+from shop.core import tax
+from shop.money import price
+print(price(1), shop.money.price(2), tax(3))
+"
+    );
+    let error = move_symbol(&original, "shop.core.tax", "shop.nowhere").expect_err("unknown");
+    assert_eq!(error.to_string(), "the project has no module `shop.nowhere`");
 }
