@@ -13,7 +13,8 @@ use ty_python_semantic::types::{Type, TypeDefinition};
 use ty_python_semantic::{Db, HasType, SemanticModel};
 
 use super::resolve::{
-    Place, Resolution, bindings_of_place, is_class, is_unknown, place_of, resolve_expression, resolve_member,
+    Place, Resolution, bindings_of_place, is_class, is_unknown, place_of, resolve_expression,
+    resolve_in_bases, resolve_member,
 };
 
 /// What the keyword `name` of `call` refers to.
@@ -38,6 +39,17 @@ pub(super) fn resolve_keyword(
         return replaced;
     }
     parameter_of_callee(model, name, call)
+}
+
+/// What the keyword `name` in the bases of `class` refers to: a parameter of the bases' `__init_subclass__`.
+pub(super) fn resolve_class_keyword(
+    model: &SemanticModel<'_>,
+    name: &Name,
+    class: &ast::StmtClassDef,
+) -> Resolution {
+    let hooks = resolve_in_bases(model, class, &Name::new_static("__init_subclass__")).places.into_iter();
+    let places = hooks.flat_map(|hook| parameter_of_function(model.db(), hook, name)).collect();
+    Resolution { places, ..Resolution::default() }
 }
 
 /// Whether a keyword that could not be resolved may still be a parameter of one of `functions`: something of the same

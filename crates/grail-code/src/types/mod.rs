@@ -19,7 +19,8 @@
 //! # What it does not answer
 //! - Functions without a return annotation: ty takes what they return as unknown, so what is accessed on it is unsure.
 //! - Protocols match by structure: classes that implement one without naming it as a base are not part of its family.
-//! - Names in strings other than annotations: `getattr(x, "name")`, `__slots__`, `__all__`, typed-dict keys, docstrings.
+//! - Names in strings other than annotations, `__slots__`, `__match_args__` and `getattr(x, "name")` with its like, which
+//!   is always unsure: `__all__`, typed-dict keys, docstrings.
 //! - `**{"name": 1}`, and keywords that pass through `**kwargs` of another function.
 //! - A stub beside its module: imports lead to the stub, the module's own definitions are separate ones.
 //! - References to modules, and attributes that only code outside of the class assigns.

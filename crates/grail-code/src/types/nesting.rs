@@ -36,6 +36,20 @@ pub(super) fn nests_too_deep(text: &str) -> bool {
                 current = before + 1;
             }
             TokenKind::Comma | TokenKind::Newline | TokenKind::Semi => current = 0,
+            // No expression contains these: a bracket was left open, and the parser starts over here.
+            TokenKind::Def
+            | TokenKind::Class
+            | TokenKind::Return
+            | TokenKind::Import
+            | TokenKind::Pass
+            | TokenKind::Raise
+            | TokenKind::While
+            | TokenKind::With
+            | TokenKind::Try => {
+                brackets.clear();
+                outer = 0;
+                current = 0;
+            }
             TokenKind::Indent => indents += 1,
             TokenKind::Dedent => indents = indents.saturating_sub(1),
             TokenKind::NonLogicalNewline | TokenKind::Comment | TokenKind::String => {}

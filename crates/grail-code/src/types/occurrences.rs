@@ -36,6 +36,22 @@ pub(super) enum Occurrence<'a> {
         global: bool,
         enclosing: Enclosing<'a>,
     },
+    /// `name` in `class Child(Base, name=1)`.
+    ClassKeyword {
+        keyword: &'a ast::Keyword,
+        class: &'a ast::StmtClassDef,
+    },
+    /// `"name"` in a class's `__slots__` or `__match_args__`.
+    Slot {
+        literal: &'a ast::StringLiteral,
+        class: &'a ast::StmtClassDef,
+    },
+    /// `"name"` as the second argument of a call, as in `getattr(receiver, "name")`.
+    Reflection {
+        literal: &'a ast::StringLiteral,
+        call: &'a ast::ExprCall,
+        receiver: &'a ast::Expr,
+    },
     /// A name that syntax other than an expression binds: `def`, `class`, parameters, `as`, type parameters.
     Binding(&'a ast::Identifier),
 }
@@ -78,7 +94,10 @@ impl Occurrence<'_> {
         match self {
             Self::Name(name) => name.range(),
             Self::Attribute { attribute, .. } => attribute.attr.range(),
-            Self::Keyword { keyword, .. } => keyword.arg.as_ref().map_or(keyword.range(), Ranged::range),
+            Self::Slot { literal, .. } | Self::Reflection { literal, .. } => literal.content_range(),
+            Self::Keyword { keyword, .. } | Self::ClassKeyword { keyword, .. } => {
+                keyword.arg.as_ref().map_or(keyword.range(), Ranged::range)
+            }
             Self::PatternKeyword { keyword, .. } => keyword.attr.range(),
             Self::Imported { alias, .. } => alias.name.range(),
             Self::Forwarded { name, .. } | Self::Binding(name) => name.range(),
@@ -144,6 +163,42 @@ impl<'a> Finder<'a, '_, '_> {
         }
     }
 
+    /// The string, if it is the name and nothing else, written without escapes.
+    fn spelled(&self, expression: &'a ast::Expr) -> Option<&'a ast::StringLiteral> {
+        let literal = expression.as_string_literal_expr()?.as_single_part_string()?;
+        let plain = literal.content_range().len().to_usize() == self.name.len();
+        (plain && literal.value.as_ref() == self.name).then_some(literal)
+    }
+
+    fn slots(&mut self, target: &'a ast::Expr, value: &'a ast::Expr) {
+        let Enclosing { class: Some(class), in_class_body: true, .. } = self.enclosing() else { return };
+        if !target
+            .as_name_expr()
+            .is_some_and(|target| matches!(target.id.as_str(), "__slots__" | "__match_args__"))
+        {
+            return;
+        }
+        let names = match value {
+            ast::Expr::Tuple(tuple) => tuple.elts.as_slice(),
+            ast::Expr::List(list) => list.elts.as_slice(),
+            ast::Expr::Set(set) => set.elts.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        for name in names {
+            if let Some(literal) = self.spelled(name) {
+                self.report(Occurrence::Slot { literal, class });
+            }
+        }
+    }
+
+    fn reflection(&mut self, call: &'a ast::ExprCall) {
+        if let [receiver, name, ..] = call.arguments.args.as_ref()
+            && let Some(literal) = self.spelled(name)
+        {
+            self.report(Occurrence::Reflection { literal, call, receiver });
+        }
+    }
+
     fn string_annotation(&mut self, literal: &ast::ExprStringLiteral) {
         if !literal.value.to_str().contains(self.name) {
             return;
@@ -167,6 +222,7 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_, '_> {
                 self.report(Occurrence::Attribute { attribute, enclosing });
             }
             AnyNodeRef::ExprCall(call) => {
+                self.reflection(call);
                 for keyword in &call.arguments.keywords {
                     if keyword.arg.as_deref() == Some(self.name) {
                         self.report(Occurrence::Keyword { keyword, call });
@@ -190,7 +246,22 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_, '_> {
             }
             AnyNodeRef::StmtClassDef(class) => {
                 self.binding(&class.name);
+                for keyword in class.keywords() {
+                    if keyword.arg.as_deref() == Some(self.name) {
+                        self.report(Occurrence::ClassKeyword { keyword, class });
+                    }
+                }
                 self.enclosing.push(Enclosing::within_class(class));
+            }
+            AnyNodeRef::StmtAssign(assign) => {
+                if let [target] = assign.targets.as_slice() {
+                    self.slots(target, &assign.value);
+                }
+            }
+            AnyNodeRef::StmtAnnAssign(assign) => {
+                if let Some(value) = &assign.value {
+                    self.slots(&assign.target, value);
+                }
             }
             AnyNodeRef::StmtImport(import) => {
                 for alias in &import.names {

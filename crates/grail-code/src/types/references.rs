@@ -1,6 +1,7 @@
 //! Which identifiers refer to a target, for certain or perhaps.
 
 use ruff_db::parsed::parsed_module;
+use ruff_python_ast as ast;
 use ruff_text_size::TextRange;
 use rustc_hash::FxHashSet;
 use ty_python_core::ProgramFile;
@@ -41,7 +42,6 @@ fn judge(model: &SemanticModel<'_>, occurrence: Occurrence<'_>, target: &Target)
         return Verdict::Certain;
     }
     match (occurrence, &target.kind) {
-        (Occurrence::Binding(_), _) => Verdict::Unrelated,
         (Occurrence::Name(_) | Occurrence::Imported { .. } | Occurrence::Forwarded { .. }, _) => {
             compare(&resolve(model, occurrence), &target.places)
         }
@@ -56,8 +56,21 @@ fn judge(model: &SemanticModel<'_>, occurrence: Occurrence<'_>, target: &Target)
         (Occurrence::Attribute { .. }, TargetKind::Name) => {
             compare(&resolve(model, occurrence), &target.places)
         }
-        (Occurrence::Keyword { .. } | Occurrence::PatternKeyword { .. }, TargetKind::Member) => {
+        (
+            Occurrence::Keyword { .. } | Occurrence::PatternKeyword { .. } | Occurrence::Slot { .. },
+            TargetKind::Member,
+        )
+        | (Occurrence::ClassKeyword { .. }, TargetKind::Parameter { .. }) => {
             compare(&resolve(model, occurrence), &target.places)
+        }
+        (Occurrence::Reflection { call, .. }, TargetKind::Member) => {
+            let resolution = resolve(model, occurrence);
+            let related = compare(&resolution, &target.places) != Verdict::Unrelated;
+            if related || resolution.is_empty() && is_reflective(call) {
+                Verdict::Unsure
+            } else {
+                Verdict::Unrelated
+            }
         }
         (Occurrence::Keyword { call, .. }, TargetKind::Parameter { functions, callee }) => {
             let resolution = resolve(model, occurrence);
@@ -67,11 +80,15 @@ fn judge(model: &SemanticModel<'_>, occurrence: Occurrence<'_>, target: &Target)
                 compare(&resolution, &target.places)
             }
         }
-        (
-            Occurrence::Attribute { .. } | Occurrence::PatternKeyword { .. } | Occurrence::Keyword { .. },
-            _,
-        ) => Verdict::Unrelated,
+        _ => Verdict::Unrelated,
     }
+}
+
+/// Whether a builtin is called that takes the name of an attribute as a string.
+fn is_reflective(call: &ast::ExprCall) -> bool {
+    call.func
+        .as_name_expr()
+        .is_some_and(|name| matches!(name.id.as_str(), "getattr" | "setattr" | "hasattr" | "delattr"))
 }
 
 /// Certain if nothing but the target is meant, unsure if something else may be as well.

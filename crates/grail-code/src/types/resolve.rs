@@ -19,7 +19,7 @@ use ty_python_semantic::{
 };
 
 use super::database::project_path;
-use super::keywords::resolve_keyword;
+use super::keywords::{resolve_class_keyword, resolve_keyword};
 use super::occurrences::{Enclosing, Occurrence};
 
 /// The file and range of a name that defines something.
@@ -82,8 +82,23 @@ pub(super) fn resolve(model: &SemanticModel<'_>, occurrence: Occurrence<'_>) -> 
         Occurrence::PatternKeyword { keyword, pattern } => {
             resolve_member(model, &pattern.cls, keyword.attr.id.clone())
         }
+        Occurrence::ClassKeyword { keyword, class } => {
+            keyword.arg.as_ref().map(|name| resolve_class_keyword(model, &name.id, class)).unwrap_or_default()
+        }
+        Occurrence::Slot { literal, class } => resolve_in_class(model, class, &Name::new(&literal.value)),
+        Occurrence::Reflection { literal, receiver, .. } => {
+            resolve_member(model, receiver, Name::new(&literal.value))
+        }
         Occurrence::Imported { import, alias } => {
-            Resolution::of(db, definitions_for_imported_symbol(model, import, alias.name.as_str(), aliases))
+            let name = alias.name.as_str();
+            let resolution =
+                Resolution::of(db, definitions_for_imported_symbol(model, import, name, aliases));
+            // What cannot be found is defined, as far as anyone can tell, where it is imported.
+            if resolution.is_empty() && alias.asname.is_none() {
+                Resolution { places: vec![(model.file(), alias.name.range())], ..Resolution::default() }
+            } else {
+                resolution
+            }
         }
         Occurrence::Forwarded { name, global, enclosing } => {
             Resolution { places: resolve_forwarded(model, name, global, enclosing), ..Resolution::default() }

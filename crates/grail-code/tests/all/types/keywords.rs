@@ -286,3 +286,17 @@ def start(either: Base | Child, base: Base, child: Child, flag: bool):
 "#,
     );
 }
+
+#[test]
+fn keywords_of_a_class_statement_are_parameters_of_its_hook() {
+    check(
+        r#"# file: a.py
+class Plugin:
+    def __init_subclass__(cls, «name»: str, **kwargs):
+        cls.registry = «name»
+
+class Child(Plugin, «name»="child"): ...
+class Other(metaclass=type, name="other"): ...
+"#,
+    );
+}

@@ -1,7 +1,6 @@
-//! Methods and attributes: receivers, families, certainty.
+//! Methods and attributes: receivers and certainty.
 
 use super::check;
-use grail_code::types::Outside;
 
 #[test]
 fn methods_are_found_through_every_kind_of_receiver() {
@@ -56,86 +55,10 @@ Worker().«run»()
 pkg.Worker.make().«run»().twice()
 Service.build().«run»(times=2)
 Service.unannotated().‹run›()
-getattr(Service(), "run")
+getattr(Service(), "‹run›")
 method = Service().«run»
 "#,
     );
-}
-
-#[test]
-fn overrides_are_one_family_in_both_directions() {
-    let outside = check(
-        r#"# file: base.py
-class Base:
-    def «run»(self):
-        pass
-
-class Unrelated:
-    def run(self):
-        pass
-# file: middle.py
-import base
-
-class Middle(base.Base):
-    pass
-# file: leaf.py
-from middle import Middle
-from base import Base, Unrelated
-
-class Leaf(Middle):
-    def «run»(self):
-        super().«run»()
-        return super(Leaf, self).«run»
-
-class Sibling(Base):
-    «run» = None
-
-def use(base: Base, middle: Middle, leaf: Leaf, unrelated: Unrelated):
-    base.«run»()
-    middle.«run»()
-    leaf.«run»()
-    unrelated.run()
-"#,
-    );
-    assert_eq!(outside, Outside::No);
-}
-
-#[test]
-fn a_class_that_joins_two_bases_joins_their_members() {
-    check(
-        r#"# file: a.py
-class Left:
-    def «run»(self): ...
-class Right:
-    def «run»(self): ...
-class Alone:
-    def run(self): ...
-# file: b.py
-from a import Left, Right
-class Both(Left, Right): ...
-Both().«run»()
-"#,
-    );
-}
-
-#[test]
-fn a_family_that_reaches_outside_says_so() {
-    let overriding = r#"# file: a.py
-from threading import Thread
-class Worker(Thread):
-    def «run»(self): ...
-Worker().«run»()
-def start(thread: Thread):
-    thread.run()
-"#;
-    assert_eq!(check(overriding), Outside::Yes);
-    let unknown = r#"# file: a.py
-from missing import View
-class Page(View):
-    def «get»(self): ...
-Page().«get»()
-"#;
-    assert_eq!(check(unknown), Outside::Maybe);
 }
 
 #[test]
@@ -274,25 +197,6 @@ bounded(Node()).«name»()
 Box(Node()).get().«name»()
 Named(Node()).get().«name»()
 Box(Node()).value.«name»()
-"#,
-    );
-}
-
-#[test]
-fn generic_bases_belong_to_the_family() {
-    check(
-        r#"# file: a.py
-class Repository[T]:
-    def «find»(self, key: str) -> T: ...
-
-class User: ...
-
-class Users(Repository[User]):
-    def «find»(self, key: str) -> User:
-        return super().«find»(key)
-
-Users().«find»("a")
-Repository[User].«find»
 "#,
     );
 }
@@ -457,35 +361,6 @@ class Other:
 }
 
 #[test]
-fn abstract_members_and_their_implementations_are_one_family() {
-    check(
-        r#"# file: a.py
-from abc import ABC, abstractmethod
-
-class Shape(ABC):
-    @property
-    @abstractmethod
-    def «area»(self) -> float: ...
-
-class Square(Shape):
-    @property
-    def «area»(self) -> float:
-        return 1.0
-
-class Field(Shape):
-    def __init__(self):
-        self.«area» = 2.0
-
-class Attribute(Shape):
-    «area»: float = 3.0
-
-def total(shapes: list[Shape], square: Square, field: Field):
-    return sum(shape.«area» for shape in shapes) + square.«area» + field.«area»
-"#,
-    );
-}
-
-#[test]
 fn aliases_of_types_are_followed_where_ty_follows_them() {
     check(
         r#"# file: a.py
@@ -544,25 +419,29 @@ Unknown().‹run›()
 }
 
 #[test]
-fn a_protocol_is_a_family_only_for_classes_that_name_it() {
+fn slots_name_attributes_and_reflection_is_unsure() {
     check(
         r#"# file: a.py
-from typing import Protocol
+from unittest.mock import patch
 
-class Runner(Protocol):
-    def «run»(self): ...
+class Point:
+    __slots__ = ("«x»", "y")
+    __match_args__ = ("«x»", "y")
 
-class Explicit(Runner):
-    def «run»(self): ...
+    def __init__(self):
+        self.«x» = self.y = 0
 
-class Implicit:
-    def run(self): ...
+class Other:
+    __slots__ = ["x"]
+    x: int
 
-def start(runner: Runner, implicit: Implicit):
-    runner.«run»()
-    implicit.run()
-
-start(Explicit(), Implicit())
+def use(point: Point, other: Other, unknown):
+    getattr(point, "‹x›")
+    setattr(unknown, "‹x›", 1)
+    getattr(other, "x")
+    patch.object(Point, "‹x›")
+    unknown.get(other, "x")
+    print("x", "x")
 "#,
     );
 }

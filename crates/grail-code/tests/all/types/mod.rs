@@ -1,6 +1,7 @@
 //! Type-aware references. A fixture is a small project whose files start with `# file: PATH`; `«name»` marks the
 //! references that are certain, `‹name›` those that are unsure. Asking at any certain one must find exactly these.
 
+mod families;
 mod keywords;
 mod members;
 
@@ -196,6 +197,25 @@ fn hostile_nesting_is_skipped_and_reported() {
 }
 
 #[test]
+fn brackets_left_open_do_not_count_as_nesting() {
+    let methods: String =
+        (0..2_000).map(|index| format!("    def m{index}(self): return {index}\n")).collect();
+    let open = format!("class A:\n    def run(self): ...\n{methods}    def open(self): f(\n{methods}");
+    let mut files = vec![("a.py".to_owned(), open.clone())];
+    for (index, piece) in
+        ["(def ", "[class A: ", "{return ", "(while ", "(lambda: try: ", "f(import ", "(with "]
+            .iter()
+            .enumerate()
+    {
+        files.push((format!("b{index}.py"), format!("run\n{}", piece.repeat(3_000))));
+    }
+    let oracle = TypeOracle::new(files, &[""], (3, 14)).unwrap();
+    let references = oracle.references("a.py", open.find("run").unwrap() as u32);
+    assert_eq!(references.skipped, Vec::<String>::new());
+    assert_eq!(references.certain.len(), 1);
+}
+
+#[test]
 fn the_deepest_nesting_allowed_fits_the_stack() {
     let texts = [
         format!("run = {}1\n", "-".repeat(3_900)),
@@ -245,6 +265,20 @@ except ImportError:
     def parse(): ...
 
 ‹parse›()
+"#,
+    );
+}
+
+#[test]
+fn a_name_that_cannot_be_imported_is_defined_by_its_import() {
+    check(
+        r#"# file: a.py
+from missing import «thing», other as renamed
+«thing»()
+# file: b.py
+import a
+a.«thing»
+from missing import thing as unrelated
 "#,
     );
 }
