@@ -18,7 +18,8 @@ fn check(fixture: &str) -> Outside {
         .iter()
         .map(|(path, text)| (path.clone(), text.replace([CERTAIN[0], CERTAIN[1], UNSURE[0], UNSURE[1]], "")))
         .collect();
-    let oracle = TypeOracle::new(plain.clone(), &["", "src"], (3, 14)).unwrap();
+    let oracle =
+        TypeOracle::new(plain.clone(), &["", "src"], (3, 14)).expect("the fixture's paths are plain");
     let mut outside = Outside::No;
     let starts = certain_marks(&files);
     assert!(!starts.is_empty(), "the fixture marks no reference");
@@ -41,7 +42,7 @@ fn split_files(fixture: &str) -> Vec<(String, String)> {
         .split("# file: ")
         .skip(1)
         .map(|file| {
-            let (path, text) = file.split_once('\n').unwrap();
+            let (path, text) = file.split_once('\n').expect("a path ends its line");
             (path.trim().to_owned(), text.to_owned())
         })
         .collect()
@@ -190,7 +191,7 @@ fn hostile_nesting_is_skipped_and_reported() {
         files.push((format!("deep{index}.py"), text));
     }
     files.push(("wide.py".to_owned(), format!("run = [{}]\n", "-1, ".repeat(50_000))));
-    let oracle = TypeOracle::new(files, &[""], (3, 14)).unwrap();
+    let oracle = TypeOracle::new(files, &[""], (3, 14)).expect("the fixture's paths are plain");
     let references = oracle.references("a.py", 17);
     assert_eq!(references.certain.len(), 1);
     assert_eq!(references.skipped, ["deep0.py", "deep1.py", "deep2.py", "deep3.py", "deep4.py", "deep5.py"]);
@@ -209,7 +210,7 @@ fn brackets_left_open_do_not_count_as_nesting() {
     {
         files.push((format!("b{index}.py"), format!("run\n{}", piece.repeat(3_000))));
     }
-    let oracle = TypeOracle::new(files, &[""], (3, 14)).unwrap();
+    let oracle = TypeOracle::new(files, &[""], (3, 14)).expect("the fixture's paths are plain");
     let references = oracle.references("a.py", open.find("run").unwrap() as u32);
     assert_eq!(references.skipped, Vec::<String>::new());
     assert_eq!(references.certain.len(), 1);
@@ -230,7 +231,8 @@ fn the_deepest_nesting_allowed_fits_the_stack() {
     ];
     for text in texts {
         let offset = text.find("run").unwrap() as u32;
-        let oracle = TypeOracle::new([("a.py".to_owned(), text)], &[""], (3, 14)).unwrap();
+        let oracle = TypeOracle::new([("a.py".to_owned(), text)], &[""], (3, 14))
+            .expect("the fixture's paths are plain");
         let references = oracle.references("a.py", offset);
         assert_eq!(references.skipped, Vec::<String>::new());
         assert!(!references.certain.is_empty());
@@ -322,6 +324,6 @@ fn a_project_that_makes_ty_panic_answers_for_the_rest() {
         ("a.py", "class B:\n    def run(self): ...\nB().run()\n"),
     ];
     let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
-    let oracle = TypeOracle::new(files, &[""], (3, 14)).unwrap();
+    let oracle = TypeOracle::new(files, &[""], (3, 14)).expect("the fixture's paths are plain");
     assert_eq!(oracle.references("a.py", 17).certain.len(), 2);
 }
