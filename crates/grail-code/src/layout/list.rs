@@ -99,10 +99,18 @@ pub fn remove_list_items(parsed: &Parsed, list: &CommaList, indexes: &[usize]) -
 
 /// Inserts an item so that it becomes the one at `index`, in the list's own style: inline, or a line of its own.
 pub fn insert_list_item(parsed: &Parsed, list: &CommaList, index: usize, text: &str) -> Vec<Edit> {
+    insert_list_items(parsed, list, index, &[text])
+}
+
+/// Inserts several items side by side; see [`insert_list_item`].
+pub fn insert_list_items(parsed: &Parsed, list: &CommaList, index: usize, items: &[&str]) -> Vec<Edit> {
+    if items.is_empty() {
+        return Vec::new();
+    }
     let source = parsed.source();
-    let newline = source.newline();
+    let inline = items.join(", ");
     let Some((&last, &first)) = list.items.last().zip(list.items.first()) else {
-        return vec![Edit::insert(list.start, text)];
+        return vec![Edit::insert(list.start, inline)];
     };
     let mut edits = Vec::new();
     if list.has_bare_generator {
@@ -110,7 +118,10 @@ pub fn insert_list_item(parsed: &Parsed, list: &CommaList, index: usize, text: &
         edits.push(Edit::insert(first.end, ")"));
     }
     let is_vertical = |item: Span| list.is_bracketed && is_first_on_line(parsed, item.start);
-    let indentation = |item: Span| source.indentation(item.start);
+    let lines = |neighbour: Span| {
+        let line_start = format!("{}{}", source.newline(), source.indentation(neighbour.start));
+        format!("{line_start}{}", items.join(&format!(",{line_start}")))
+    };
     if index < list.items.len() {
         let item = list.items[index];
         let before = match index.checked_sub(1) {
@@ -120,10 +131,9 @@ pub fn insert_list_item(parsed: &Parsed, list: &CommaList, index: usize, text: &
         match before {
             // Right behind its neighbour's line, so that a comment above the next item stays with that.
             Some(before) if is_vertical(item) && is_last_on_line(parsed, before) => {
-                let line = format!("{newline}{}{text},", indentation(item));
-                edits.push(Edit::insert(source.line_end(before), line));
+                edits.push(Edit::insert(source.line_end(before), format!("{},", lines(item))));
             }
-            _ => edits.insert(0, Edit::insert(item.start, format!("{text}, "))),
+            _ => edits.insert(0, Edit::insert(item.start, format!("{inline}, "))),
         }
         return edits;
     }
@@ -132,20 +142,18 @@ pub fn insert_list_item(parsed: &Parsed, list: &CommaList, index: usize, text: &
     let is_vertical = is_vertical(last) && is_last_on_line(parsed, end) && source.line_end(end) < list.end;
     match (is_vertical, comma) {
         (true, Some(comma)) => {
-            let line = format!("{newline}{}{text},", indentation(last));
-            edits.push(Edit::insert(source.line_end(comma.end), line));
+            edits.push(Edit::insert(source.line_end(comma.end), format!("{},", lines(last))));
         }
         (true, None) => {
             edits.push(Edit::insert(last.end, ","));
-            let line = format!("{newline}{}{text}", indentation(last));
-            edits.push(Edit::insert(source.line_end(last.end), line));
+            edits.push(Edit::insert(source.line_end(last.end), lines(last)));
         }
         (false, Some(comma)) => {
             let is_single_tuple = list.is_tuple && list.items.len() == 1;
             let tail = if is_single_tuple { "" } else { "," };
-            edits.push(Edit::insert(comma.end, format!(" {text}{tail}")));
+            edits.push(Edit::insert(comma.end, format!(" {inline}{tail}")));
         }
-        (false, None) => edits.push(Edit::insert(last.end, format!(", {text}"))),
+        (false, None) => edits.push(Edit::insert(last.end, format!(", {inline}"))),
     }
     edits
 }

@@ -7,7 +7,7 @@ mod statement;
 
 use ruff_python_ast::token::TokenKind;
 
-pub use list::{CommaList, insert_list_item, remove_list_items};
+pub use list::{CommaList, insert_list_item, insert_list_items, remove_list_items};
 pub use statement::{LeadingComments, remove_statement, remove_statements};
 
 use crate::tree::TokenSpan;

@@ -4,6 +4,7 @@ mod hostile;
 mod imports;
 mod layout;
 mod rename;
+mod refactor;
 mod semantic;
 #[cfg(feature = "types")]
 mod types;
