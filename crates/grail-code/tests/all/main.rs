@@ -3,8 +3,8 @@
 mod hostile;
 mod imports;
 mod layout;
-mod rename;
 mod refactor;
+mod rename;
 mod semantic;
 #[cfg(feature = "types")]
 mod types;
