@@ -3,7 +3,8 @@
 //! A failure prints a seed; `BOLERO_RANDOM_SEED=… cargo test -p grail-dev fuzz` repeats it.
 
 use bolero::check;
-use grail_code::{Edit, Source, Span, edit, parse_module};
+use grail_code::imports::{self, ImportRequest, UnusedOptions};
+use grail_code::{Edit, Semantic, Source, Span, edit, parse_module};
 use grail_dev::roundtrip::rebuild;
 
 /// Fragments that make Python-like nonsense far more often than random bytes do.
@@ -19,6 +20,25 @@ const FRAGMENTS: [&str; 96] = [
     "\u{1f600}",
 ];
 
+/// Whole statements: most sequences of them are valid modules.
+#[rustfmt::skip]
+const STATEMENTS: [&str; 36] = [
+    "import os\n", "import os, sys as s\n", "import a.b.c\n", "import a.b as ab; x = 1\n", "from a import b\n",
+    "from a import (\n    b,\n    c as d,  # why\n)\n", "from . import b, c\n", "from ..a import *\n",
+    "from __future__ import annotations\n", "from a import b, \\\n    c\n", "if x: import os\n",
+    "if x: import os; y = os\n", "if x:\n    import os\n", "if x:\n    import os  # last\nelse:\n    import b\n",
+    "try:\n    import os\nexcept ImportError:\n    os = None\n", "def f():\n    import os\n",
+    "def f():\n    'doc'\n    from a import b\n    return b\n", "class A:\n    import os\n    x: os.T\n",
+    "from typing import TYPE_CHECKING\n", "if TYPE_CHECKING:\n    from a import b\n", "'''doc'''\n", "# comment\n",
+    "\n", "\u{c}\n", "x = 1\n", "os.path\n", "b(c)\n", "print(s, ab, d)\n", "__all__ = ['b', 'os']\n",
+    "def g(b: 'os.T') -> 'c': ...\n", "import os\r\n", "from a import b;\n", "x = 1; import os\n",
+    "with a as os: pass\n", "match os:\n    case b: import c\n", "#!python\n",
+];
+
+fn statements(picks: &[u8]) -> String {
+    picks.iter().map(|&pick| STATEMENTS[usize::from(pick) % STATEMENTS.len()]).collect()
+}
+
 fn python_like(picks: &[u8]) -> String {
     picks.iter().map(|&pick| FRAGMENTS[usize::from(pick) % FRAGMENTS.len()]).collect()
 }
@@ -30,6 +50,14 @@ fn check_parse(source: Source) {
     assert_eq!(rebuild(&parsed).expect("the tree is well formed"), text);
     for diagnostic in parsed.diagnostics() {
         assert!(diagnostic.span.end as usize <= text.len(), "{diagnostic:?}");
+    }
+    let semantic = Semantic::new(&parsed);
+    for reference in semantic.references() {
+        let Span { start, end } = reference.span;
+        assert!(text.get(start as usize..end as usize).is_some(), "{start}..{end} in {text:?}");
+    }
+    for node in parsed.nodes().take(200) {
+        semantic.qualified_names(node);
     }
 }
 
@@ -74,5 +102,38 @@ fn edits_leave_the_rest_alone_or_are_refused() {
             cursor = edit.span.end as usize;
         }
         assert_eq!(rest, &text[cursor..]);
+    });
+}
+
+#[test]
+fn adding_an_import_keeps_a_module_valid_and_happens_once() {
+    let requests = ["os", "a.b as ab", "a:c", "a:b as d", ".:c", "typing:Optional"]
+        .map(|text| ImportRequest::parse(text).unwrap());
+    check!().with_type::<(Vec<u8>, u8)>().for_each(|(picks, pick)| {
+        let text = statements(&picks[..picks.len().min(12)]);
+        let request = &requests[usize::from(*pick) % requests.len()];
+        let parsed = parse_module(Source::from_text(text.as_str()));
+        let Ok(edits) = imports::add(&Semantic::new(&parsed), request) else { return };
+        let changed = edit::apply(parsed.text(), edits).expect("no overlap");
+        if parsed.is_valid() {
+            let again = parse_module(Source::from_text(changed.as_str()));
+            assert!(again.is_valid(), "{request:?}: {text:?} became {changed:?}");
+            let edits = imports::add(&Semantic::new(&again), request);
+            assert_eq!(edits, Ok(vec![]), "{request:?}: {text:?} became {changed:?}");
+        }
+    });
+}
+
+#[test]
+fn removing_unused_imports_keeps_a_module_valid() {
+    check!().for_each(|picks| {
+        let text = statements(&picks[..picks.len().min(12)]);
+        let parsed = parse_module(Source::from_text(text.as_str()));
+        if parsed.is_valid() {
+            let edits = imports::remove_unused(&Semantic::new(&parsed), &UnusedOptions::default());
+            let changed = edit::apply(parsed.text(), edits).expect("no overlap");
+            let again = parse_module(Source::from_text(changed.as_str()));
+            assert!(again.is_valid(), "{text:?} became {changed:?}");
+        }
     });
 }
