@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use grail_code::{Parsed, parse_module};
+use grail_code::{Kind, Parsed, data, parse_module};
 use grail_project::{
     DEFAULT_MAX_BYTES, ProjectError, PythonFile, SourceFile, WalkOptions, find_interpreters, map_sources,
     walk_python_files,
@@ -104,12 +104,32 @@ fn check_file(file: SourceFile) -> Result<Checked, ProjectError> {
     let difference = match rebuild(&parsed) {
         Err(error) => Some(error.to_string()),
         Ok(text) => match parsed.source().encode(&text) {
-            Ok(bytes) if bytes == original => None,
+            Ok(bytes) if bytes == original => check_data(&parsed).err().map(|error| error.to_string()),
             Ok(_) => Some("the bytes differ".to_owned()),
             Err(error) => Some(error.to_string()),
         },
     };
     Ok(Checked { bytes: original.len() as u64, is_broken: !parsed.is_valid(), difference })
+}
+
+/// The tree as data prints as the source; and for valid source it is data all the way down, with no node that fell back to plain text.
+pub fn check_data(parsed: &Parsed) -> anyhow::Result<()> {
+    let tree = data::tree(parsed)?;
+    anyhow::ensure!(data::codegen(&tree) == parsed.text(), "the printed data differs");
+    let mut work = vec![&tree];
+    while let Some(value) = work.pop() {
+        let Some(node) = value.as_object() else {
+            work.extend(value.as_array().into_iter().flatten());
+            continue;
+        };
+        let kind = node.get("type").and_then(|kind| kind.as_str()).and_then(Kind::from_name);
+        let is_leaf = kind.is_none_or(|kind| kind.fields().is_empty());
+        if parsed.is_valid() && !is_leaf && node.contains_key("text") {
+            anyhow::bail!("{} at {} is plain text in the data", node["type"], node["range"]);
+        }
+        work.extend(node.values());
+    }
+    Ok(())
 }
 
 impl fmt::Display for RoundTrip {

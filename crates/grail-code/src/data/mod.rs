@@ -1,1 +1,49 @@
-//! The tree as data: nested JSON-like nodes that hold all of the text, and back.
+//! The tree as data: nested JSON objects that hold all of the text, and back.
+//!
+//! [`tree`] turns a parsed module into data, [`codegen`] turns data into source; `codegen(tree(x)) == x`, byte for byte, whatever `x`
+//! is. In between, anyone may change the data with plain JSON operations: every piece of trivia belongs to the node that it would go
+//! with, so taking a node out takes its comments and its comma along, and a new node needs no trivia at all.
+//!
+//! The model, key by key:
+//! - `type`, `id` (its place in the original tree), `range` (byte offsets, without parentheses), attributes, fields, `text` of a leaf.
+//! - `trivia`: per field the text before and behind it (`[open, close]`; a list with a separator behind its last item has that as third
+//!   element), and `head` and `tail` of the node. Only what differs from the layout table is stored.
+//! - On items of lists: `before` (comment lines directly above), `gap` and `after` (the text before and behind the separator, up to the
+//!   next item's `before`). Only what differs from the layout.
+//! - `parens`: the parentheses around an expression. `indent`: of a statement's block, so that it can move to another.
+
+mod build;
+mod codegen;
+mod docstring;
+mod layout;
+mod precedence;
+mod walk;
+
+pub use build::{MAX_DEPTH, tree};
+pub use codegen::{code_of, codegen};
+pub use docstring::docstring;
+pub use walk::{Change, Visit, deep_equals, findall, matches, remove, replace, transform, visit};
+
+use thiserror::Error;
+
+use crate::Kind;
+
+/// The same helpers for Python, in one module that the sandbox can run.
+pub const PYTHON_MODULE: &str = include_str!("../../python/grail_tree.py");
+
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum DataError {
+    #[error("the tree is {depth} levels deep; as data it may be {MAX_DEPTH}")]
+    TooDeep { depth: usize },
+    #[error("`{field}` of `{parent}` cannot be removed: the syntax needs it")]
+    Required { parent: String, field: String },
+    #[error("`{field}` of `{parent}` holds one node, not {count}")]
+    NotAList { parent: String, field: String, count: usize },
+    #[error("there is no node with the id {id}")]
+    NoSuchNode { id: u64 },
+}
+
+/// Parts of a compound statement that start a line of their own.
+const fn is_clause(kind: Kind) -> bool {
+    matches!(kind, Kind::Elif | Kind::Else | Kind::ExceptHandler | Kind::Finally | Kind::MatchCase)
+}
