@@ -8,12 +8,14 @@ mod arguments;
 mod calls;
 mod entity;
 mod error;
+mod extract;
 mod keyword_only;
 mod remove_parameter;
 mod target;
 
 pub use add_parameter::{ParameterPosition, ParameterSpec, add_parameter};
-pub use error::RefactorError;
+pub use error::{Place, RefactorError};
+pub use extract::{Extraction, Selection, extract_function};
 pub use keyword_only::make_keyword_only;
 pub use remove_parameter::{RemoveParameter, remove_parameter};
 pub use target::Target;

@@ -52,6 +52,10 @@ pub enum RefactorError {
     NotPositional { name: String, place: Place },
     #[error("{place}: the file does not parse: {message}")]
     BrokenSource { message: String, place: Place },
+    #[error("{place}: the selection is neither whole statements of one block nor one expression")]
+    NothingSelected { place: Place },
+    #[error("{place}: cannot extract this: {reason}")]
+    CannotExtract { reason: String, place: Place },
     #[error("{place}: two changes want the same bytes")]
     Overlap { place: Place },
 }
@@ -72,6 +76,9 @@ impl RefactorError {
             }
             Self::Unpacked { .. } => "write the arguments out at this call first",
             Self::ParameterUsed { .. } => "remove the use first, or force the removal",
+            Self::NothingSelected { .. } => {
+                "select from the first character of a statement or expression to its last"
+            }
             Self::NameTaken { .. } => "choose another name",
             _ => return None,
         })

@@ -2,6 +2,7 @@
 
 mod commands;
 mod data;
+mod extract;
 mod hostile;
 mod imports;
 mod layout;

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use grail_code::refactor::{
-    Location, ParameterPosition, ParameterSpec, RefactorError, RemoveParameter, SignatureChange, Target,
-    add_parameter, make_keyword_only, remove_parameter,
+    Location, ParameterPosition, ParameterSpec, RefactorError, RemoveParameter, Selection, SignatureChange,
+    Target, add_parameter, extract_function, make_keyword_only, remove_parameter,
 };
 use grail_code::{FileEdits, ModuleName, Position, Project, ProjectFile, Source, Span, edit, parse_module};
 
@@ -34,6 +34,12 @@ fn signatures_change_with_their_calls() {
     for name in ["add-parameter", "remove-parameter", "keyword-only"] {
         run(name);
     }
+}
+
+#[test]
+fn a_selection_becomes_a_function() {
+    run("extract-function");
+    run("extract-function-refused");
 }
 
 fn run(name: &str) {
@@ -153,6 +159,7 @@ fn outcome(case: &Case) -> Outcome {
             let names: Vec<&str> = request.get("names").expect("names").split(", ").collect();
             make_keyword_only(&project, target, &names, extra)
         }),
+        "extract function" => extract(case, &project, &request),
         other => panic!("{other}"),
     };
     result.unwrap_or_else(|error| vec![error_block(&error)])
@@ -228,6 +235,22 @@ fn change_signature(
         outcome.push(Block { words: vec!["notes".to_owned()], content });
     }
     Ok(outcome)
+}
+
+fn extract(case: &Case, project: &Project, request: &Request) -> Result<Outcome, RefactorError> {
+    let marked = &case.blocks.iter().find(|block| block.words[0] == "python").expect("the file").content;
+    let lines = request.get("lines").map(|lines| {
+        let (first, last) = lines.split_once('-').expect("FIRST-LAST");
+        Selection::Lines { first: first.parse().expect("a number"), last: last.parse().expect("a number") }
+    });
+    let selection = lines.unwrap_or_else(|| {
+        let start = marked.find('«').expect("a start");
+        let end = marked.find('»').expect("an end") - '«'.len_utf8();
+        Selection::Span(Span::new(start as u32, end as u32))
+    });
+    let file = &project.files[0];
+    let extraction = extract_function(file, selection, request.get("name").expect("a name"))?;
+    Ok(after(project, &[FileEdits { path: file.path.clone(), edits: extraction.edits }]))
 }
 
 fn after(project: &Project, files: &[FileEdits]) -> Outcome {
