@@ -14,6 +14,7 @@ pub mod query;
 pub mod refactor;
 pub mod rename;
 pub mod semantic;
+pub mod tools;
 pub mod tree;
 #[cfg(feature = "types")]
 pub mod types;

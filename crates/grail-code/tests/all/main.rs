@@ -8,6 +8,7 @@ mod imports;
 mod layout;
 mod refactor;
 mod rename;
+mod query;
 mod semantic;
 #[cfg(feature = "types")]
 mod types;

@@ -1,0 +1,782 @@
+//! Structural patterns: data with LibCST's matcher vocabulary, compiled to the same matchers as code.
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::matcher::{
+    FieldTest, Item, KindSet, Matcher, MatcherId, NameTest, NodeTest, Program, Quantity, Relation,
+    RelationKind, Root, Sequence, Stop, Test, TextTest,
+};
+use super::vocabulary::{self, closest};
+use super::{PatternError, Predicate, code};
+use crate::tree::{Arity, Attribute};
+use crate::{Field, Kind, Span};
+
+/// Keys that mean something on every node, whatever its type.
+const KEYS: &[&str] = &[
+    "type",
+    "type_of",
+    "one_of",
+    "all_of",
+    "not",
+    "regex",
+    "text",
+    "predicate",
+    "inside",
+    "not_inside",
+    "has",
+    "not_has",
+    "follows",
+    "not_follows",
+    "precedes",
+    "not_precedes",
+    "qualified_name",
+    "code",
+    "pattern",
+    "where",
+    "capture",
+];
+
+/// Keys of an entry in a list that stands for several nodes.
+const QUANTIFIERS: &[&str] = &["zero_or_more", "zero_or_one", "at_least", "at_most"];
+
+/// Whether a text is a structural pattern rather than code.
+pub(super) fn looks_structural(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let Some(first) = lines.find(|line| *line != "---") else { return false };
+    let first = match first.strip_prefix('{') {
+        // The first key of a flow mapping may stand on the next line.
+        Some("") => lines.next().unwrap_or_default(),
+        Some(rest) => rest.trim_start(),
+        None => first,
+    };
+    let (key, rest) = match first.strip_prefix(['"', '\'']) {
+        Some(quoted) => quoted.split_once(['"', '\'']).unwrap_or_default(),
+        None => {
+            first.split_at(first.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(first.len()))
+        }
+    };
+    let Some(value) = rest.trim_start().strip_prefix(':') else { return false };
+    KEYS.contains(&key) && (value.is_empty() || value.starts_with([' ', '"', '{', '[']))
+}
+
+pub(super) fn compile(data: &Value) -> Result<Program, PatternError> {
+    Builder { program: Program::new(), path: Vec::new(), text: None }.build(data)
+}
+
+pub(super) fn compile_text(text: &str) -> Result<Program, PatternError> {
+    let data: Value = serde_saphyr::from_str(text).map_err(|error| {
+        let mut result = PatternError::new(format!("not YAML: {}", first_line(&error.to_string())));
+        if let Some(location) = error.location() {
+            let offset = offset_of(text, location.line() as usize, location.column() as usize);
+            result = result.at(Span::at(offset));
+        }
+        result.hint("quote values that start with `*`, `$`, `{`, `[` or `@`")
+    })?;
+    Builder { program: Program::new(), path: Vec::new(), text: Some(text) }.build(&data)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn offset_of(text: &str, line: usize, column: usize) -> u32 {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let line = text[start..].lines().next().unwrap_or_default();
+    let within = line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+    (start + within) as u32
+}
+
+struct Builder<'b> {
+    program: Program,
+    /// Keys and indices that lead to the value being compiled.
+    path: Vec<String>,
+    text: Option<&'b str>,
+}
+
+impl Builder<'_> {
+    fn build(mut self, data: &Value) -> Result<Program, PatternError> {
+        self.program.root = match data {
+            Value::String(text) => code::compile(&mut self.program, text)?,
+            Value::Array(items) => Root::Statements(self.sequence(items)?),
+            Value::Object(map) => self.root(map)?,
+            _ => {
+                let message = format!("a structural pattern is a mapping, not `{data}`");
+                return Err(self.error(message, None).hint("for instance `{type: Call, func: print}`"));
+            }
+        };
+        Ok(self.program)
+    }
+
+    fn root(&mut self, map: &Map<String, Value>) -> Result<Root, PatternError> {
+        let is_code_only = map.keys().all(|key| matches!(key.as_str(), "code" | "pattern" | "where"));
+        if is_code_only && let Some((key, Value::String(text))) = map.iter().find(|(key, _)| *key != "where")
+        {
+            let root = self.within(key.clone(), |builder| builder.code(text))?;
+            self.constraints(map)?;
+            return Ok(root);
+        }
+        let mut id = self.object(map)?;
+        let is_unrestricted = map.contains_key("qualified_name")
+            && !["type", "type_of", "code", "pattern", "one_of", "all_of"]
+                .iter()
+                .any(|key| map.contains_key(*key));
+        if is_unrestricted {
+            // A call goes by the name of its function: without this, both would be reported.
+            let kinds = KindSet::of(&[Kind::Name, Kind::Attribute, Kind::FunctionDef, Kind::ClassDef]);
+            let kinds = self.program.add(Matcher::Kinds(kinds));
+            id = self.program.add(Matcher::AllOf(vec![kinds, id]));
+        }
+        Ok(Root::Node(id))
+    }
+
+    fn within<T>(
+        &mut self,
+        step: String,
+        build: impl FnOnce(&mut Self) -> Result<T, PatternError>,
+    ) -> Result<T, PatternError> {
+        self.path.push(step);
+        let result = build(self);
+        self.path.pop();
+        result
+    }
+
+    /// An error at the current path; in a text it points at `word`.
+    fn error(&self, message: String, word: Option<&str>) -> PatternError {
+        let mut error = PatternError::new(message);
+        for step in &self.path {
+            if !error.path.is_empty() && !step.starts_with('[') {
+                error.path.push('.');
+            }
+            error.path.push_str(step);
+        }
+        let place = self.text.zip(word).and_then(|(text, word)| find_word(text, word));
+        error.span = place;
+        error
+    }
+
+    fn node(&mut self, data: &Value) -> Result<MatcherId, PatternError> {
+        match data {
+            Value::Null => Ok(self.program.add(Matcher::Any)),
+            Value::Bool(flag) => {
+                let text = if *flag { "True" } else { "False" };
+                Ok(self.literal(&[Kind::Boolean], text))
+            }
+            Value::Number(number) => Ok(self.literal(&[Kind::Integer, Kind::Float], &number.to_string())),
+            Value::String(text) => Ok(self.word(text)),
+            Value::Object(map) => self.object(map),
+            Value::Array(_) => Err(self
+                .error("a list stands where exactly one node is expected".to_owned(), None)
+                .hint("use `one_of: [...]` for alternatives")),
+        }
+    }
+
+    /// A string in the place of a node.
+    fn word(&mut self, text: &str) -> MatcherId {
+        match text {
+            "*" | "any" | "$_" => self.program.add(Matcher::Any),
+            _ => match text.strip_prefix('$').filter(|name| is_capture_name(name)) {
+                Some(name) => {
+                    let any = self.program.add(Matcher::Any);
+                    let slot = self.program.slot(name);
+                    self.program.add(Matcher::Capture(slot, any))
+                }
+                None => self.program.add(Matcher::Shorthand(text.to_owned())),
+            },
+        }
+    }
+
+    fn literal(&mut self, kinds: &[Kind], text: &str) -> MatcherId {
+        let kinds = self.program.add(Matcher::Kinds(KindSet::of(kinds)));
+        let value = self.program.add(Matcher::Value(TextTest::Exact(text.to_owned())));
+        self.program.add(Matcher::AllOf(vec![kinds, value]))
+    }
+
+    fn object(&mut self, map: &Map<String, Value>) -> Result<MatcherId, PatternError> {
+        stacker::maybe_grow(64 * 1024, 4 * 1024 * 1024, || self.object_on_big_stack(map))
+    }
+
+    fn object_on_big_stack(&mut self, map: &Map<String, Value>) -> Result<MatcherId, PatternError> {
+        if let Some(quantifier) = map.keys().find(|key| QUANTIFIERS.contains(&key.as_str())) {
+            return Err(self.error(format!("`{quantifier}` stands outside a list"), Some(quantifier)));
+        }
+        if map.get("type").and_then(Value::as_str) == Some("Arg") {
+            return self.argument(map);
+        }
+        let mut node = self.types(map)?;
+        let is_typed = node.kinds != KindSet::ALL;
+        let mut tests = Vec::new();
+        let mut own_tests = Vec::new();
+        for (key, data) in map {
+            // `pattern` is also a field of `case` and its parts.
+            let is_field =
+                key == "pattern" && is_typed && node.kinds.iter().any(|kind| kind.field("pattern").is_some());
+            if KEYS.contains(&key.as_str()) && !is_field {
+                let test = self.within(key.clone(), |builder| builder.key(key, data))?;
+                tests.extend(test);
+            } else {
+                let test = self.within(key.clone(), |builder| builder.field(&mut node, key, data))?;
+                own_tests.extend(test);
+            }
+        }
+        // Cheap tests first: the type, then the node's own value, then relations.
+        let mut all = Vec::new();
+        if is_typed || !node.fields.is_empty() || !node.attributes.is_empty() {
+            all.push(self.program.add(Matcher::Node(node)));
+        }
+        all.extend(own_tests);
+        all.extend(tests);
+        let mut matcher = match all.as_slice() {
+            [only] => *only,
+            _ => self.program.add(Matcher::AllOf(all)),
+        };
+        if let Some(name) = map.get("capture") {
+            let name = self.within("capture".to_owned(), |builder| builder.capture_name(name))?;
+            let slot = self.program.slot(&name);
+            matcher = self.program.add(Matcher::Capture(slot, matcher));
+        }
+        if map.contains_key("where") {
+            self.constraints(map)?;
+        }
+        Ok(matcher)
+    }
+
+    fn types(&mut self, map: &Map<String, Value>) -> Result<NodeTest, PatternError> {
+        let mut node = NodeTest { kinds: KindSet::ALL, attributes: Vec::new(), fields: Vec::new() };
+        let names: Vec<(&str, &Value)> = match (map.get("type"), map.get("type_of")) {
+            (Some(Value::Array(names)), _) => names.iter().map(|name| ("type", name)).collect(),
+            (Some(name), _) => vec![("type", name)],
+            (None, Some(Value::Array(names))) => names.iter().map(|name| ("type_of", name)).collect(),
+            (None, Some(name)) => vec![("type_of", name)],
+            (None, None) => return Ok(node),
+        };
+        let mut kinds = KindSet::EMPTY;
+        let is_one = names.len() == 1;
+        for (key, name) in names {
+            let Some(name) = name.as_str() else {
+                return Err(self.error(format!("a node type is a name, not `{name}`"), Some(key)));
+            };
+            if matches!(name, "*" | "any") {
+                return Ok(node);
+            }
+            let Some((found, attribute)) = vocabulary::resolve_type(name) else {
+                self.path.push(key.to_owned());
+                let error = self.error(format!("unknown node type `{name}`"), Some(name));
+                self.path.pop();
+                return Err(did_you_mean(error, name, vocabulary::type_names()));
+            };
+            kinds = kinds.union(found);
+            // Of several types, an attribute holds for one only; the plain type is then enough.
+            node.attributes.extend(attribute.filter(|_| is_one));
+        }
+        node.kinds = kinds;
+        Ok(node)
+    }
+
+    /// A key that means the same on every node. `None` if it adds no test of its own.
+    fn key(&mut self, key: &str, data: &Value) -> Result<Option<MatcherId>, PatternError> {
+        let matcher = match key {
+            "type" | "type_of" | "capture" | "where" => return Ok(None),
+            "one_of" => Matcher::OneOf(self.nodes(data)?),
+            "all_of" => Matcher::AllOf(self.nodes(data)?),
+            "not" => Matcher::Not(self.node(data)?),
+            "regex" => Matcher::Value(TextTest::Regex(self.regex(data)?)),
+            "text" => match data {
+                Value::String(text) => Matcher::Text(TextTest::Exact(text.clone())),
+                Value::Object(map) if map.contains_key("regex") => {
+                    Matcher::Text(TextTest::Regex(self.regex(&map["regex"])?))
+                }
+                _ => return Err(self.error(format!("`text` is a string, not `{data}`"), Some("text"))),
+            },
+            "predicate" => match data {
+                Value::Array(all) => {
+                    let all: Result<Vec<_>, _> = all.iter().map(|one| self.predicate(one)).collect();
+                    Matcher::AllOf(all?)
+                }
+                one => return self.predicate(one).map(Some),
+            },
+            "inside" => return self.relation(RelationKind::Inside, data).map(Some),
+            "has" => return self.relation(RelationKind::Has, data).map(Some),
+            "follows" => return self.relation(RelationKind::Follows, data).map(Some),
+            "precedes" => return self.relation(RelationKind::Precedes, data).map(Some),
+            "not_inside" => Matcher::Not(self.relation(RelationKind::Inside, data)?),
+            "not_has" => Matcher::Not(self.relation(RelationKind::Has, data)?),
+            "not_follows" => Matcher::Not(self.relation(RelationKind::Follows, data)?),
+            "not_precedes" => Matcher::Not(self.relation(RelationKind::Precedes, data)?),
+            "qualified_name" => Matcher::QualifiedName(self.qualified_name(data)?),
+            "code" | "pattern" => {
+                let Some(text) = data.as_str() else {
+                    return Err(self.error(format!("`{key}` is Python code, not `{data}`"), Some(key)));
+                };
+                return match self.code(text)? {
+                    Root::Node(id) => Ok(Some(id)),
+                    Root::Statements(_) => Err(self
+                        .error("several statements match no single node".to_owned(), Some(key))
+                        .hint("only a pattern that is nothing but code may be several statements")),
+                };
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(self.program.add(matcher)))
+    }
+
+    fn nodes(&mut self, data: &Value) -> Result<Vec<MatcherId>, PatternError> {
+        let Value::Array(items) = data else {
+            let key = self.path.last().cloned().unwrap_or_default();
+            return Err(self.error(format!("`{key}` is a list of patterns"), Some(&key)));
+        };
+        let mut all = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            all.push(self.within(format!("[{index}]"), |builder| builder.node(item))?);
+        }
+        Ok(all)
+    }
+
+    fn code(&mut self, text: &str) -> Result<Root, PatternError> {
+        code::compile(&mut self.program, text).map_err(|error| {
+            let mut located = self.error(error.message, None);
+            located.hint = error.hint;
+            // Escapes and block scalars may keep the code from standing in the text as it is.
+            let start = self.text.and_then(|whole| whole.find(text));
+            located.span = start
+                .zip(error.span)
+                .map(|(start, span)| Span::new(start as u32 + span.start, start as u32 + span.end));
+            located
+        })
+    }
+
+    fn constraints(&mut self, map: &Map<String, Value>) -> Result<(), PatternError> {
+        let Some(data) = map.get("where") else { return Ok(()) };
+        let Value::Object(constraints) = data else {
+            return Err(self.error("`where` maps capture names to patterns".to_owned(), Some("where")));
+        };
+        for (name, data) in constraints {
+            let name = name.trim_start_matches('$');
+            self.path.push("where".to_owned());
+            let result = match self.program.names.iter().position(|known| known == name) {
+                Some(slot) => self
+                    .within(name.to_owned(), |builder| builder.node(data))
+                    .map(|id| self.program.constraints[slot] = Some(id)),
+                None => {
+                    let error = self.error(format!("the pattern has no capture `${name}`"), Some(name));
+                    Err(did_you_mean(error, name, self.program.names.iter().map(String::as_str)))
+                }
+            };
+            self.path.pop();
+            result?;
+        }
+        Ok(())
+    }
+
+    fn capture_name(&mut self, data: &Value) -> Result<String, PatternError> {
+        match data.as_str().map(|name| name.trim_start_matches('$')) {
+            Some(name) if is_capture_name(name) => Ok(name.to_owned()),
+            _ => Err(self.error(format!("`{data}` is not a name for a capture"), Some("capture"))),
+        }
+    }
+
+    fn regex(&mut self, data: &Value) -> Result<Regex, PatternError> {
+        let Some(text) = data.as_str() else {
+            return Err(self.error(format!("a regular expression is a string, not `{data}`"), Some("regex")));
+        };
+        Regex::new(text).map_err(|error| {
+            let error = error.to_string();
+            let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            self.error(format!("invalid regular expression `{text}`: {reason}"), Some(text))
+        })
+    }
+
+    fn predicate(&mut self, data: &Value) -> Result<MatcherId, PatternError> {
+        let name = data.as_str().unwrap_or_default();
+        match Predicate::find(name) {
+            Some(predicate) => Ok(self.program.add(Matcher::Predicate(predicate))),
+            None => {
+                let error = self.error(format!("unknown predicate `{name}`"), Some(name));
+                Err(did_you_mean(error, name, super::PREDICATES.iter().map(|predicate| predicate.name)))
+            }
+        }
+    }
+
+    fn relation(&mut self, kind: RelationKind, data: &Value) -> Result<MatcherId, PatternError> {
+        let mut stop = Stop::End;
+        let inner = match data {
+            Value::Object(map) if map.contains_key("stop_by") => {
+                let mut map = map.clone();
+                stop = match map.remove("stop_by") {
+                    Some(Value::String(word)) if word == "neighbor" => Stop::Neighbor,
+                    Some(Value::String(word)) if word == "end" => Stop::End,
+                    Some(pattern @ Value::Object(_)) => {
+                        Stop::At(self.within("stop_by".to_owned(), |builder| builder.node(&pattern))?)
+                    }
+                    other => {
+                        let other = other.unwrap_or_default();
+                        return Err(self
+                            .error(format!("`stop_by` cannot be `{other}`"), Some("stop_by"))
+                            .hint("`neighbor`, `end` or a pattern"));
+                    }
+                };
+                self.object(&map)?
+            }
+            other => self.node(other)?,
+        };
+        let binds = self.program.binds(inner);
+        Ok(self.program.add(Matcher::Relation(Relation { kind, stop, inner, binds })))
+    }
+
+    fn qualified_name(&mut self, data: &Value) -> Result<NameTest, PatternError> {
+        let names: Vec<&str> = match data {
+            Value::String(name) => vec![name],
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            Value::Object(map) if map.contains_key("regex") => {
+                return self.regex(&map["regex"]).map(NameTest::Regex);
+            }
+            _ => Vec::new(),
+        };
+        if names.is_empty() {
+            return Err(self
+                .error(format!("a qualified name cannot be `{data}`"), Some("qualified_name"))
+                .hint("a dotted name, a list of them, or `{regex: ...}`"));
+        }
+        if !names.iter().any(|name| name.contains('*')) {
+            return Ok(NameTest::OneOf(names.into_iter().map(str::to_owned).collect()));
+        }
+        let alternatives: Vec<String> =
+            names.iter().map(|name| regex::escape(name).replace(r"\*", ".*")).collect();
+        self.regex(&Value::String(format!("^(?:{})$", alternatives.join("|")))).map(NameTest::Regex)
+    }
+
+    /// LibCST's `Arg`: any argument of a call or class header, whatever its form.
+    fn argument(&mut self, map: &Map<String, Value>) -> Result<MatcherId, PatternError> {
+        if let Some(key) = map
+            .keys()
+            .find(|key| !matches!(key.as_str(), "type" | "value" | "keyword" | "arg" | "star" | "capture"))
+        {
+            let error = self.error(format!("`Arg` has no field `{key}`"), Some(key));
+            return Err(error.hint("`Arg` has `value`, `keyword` and `star`"));
+        }
+        let value = match map.get("value") {
+            Some(data) => self.within("value".to_owned(), |builder| builder.node(data))?,
+            None => self.program.add(Matcher::Any),
+        };
+        let keyword = map.get("keyword").or_else(|| map.get("arg"));
+        let star = map.get("star").and_then(Value::as_str);
+        let mut forms = Vec::new();
+        let wants_keyword = keyword.is_some_and(|data| !matches!(data, Value::Null | Value::Bool(false)));
+        if keyword.is_none() || !wants_keyword {
+            if star.is_none_or(str::is_empty) {
+                let kinds = KindSet::where_kind(|kind| kind.is_expression() && kind != Kind::Starred);
+                let kinds = self.program.add(Matcher::Kinds(kinds));
+                forms.push(self.program.add(Matcher::AllOf(vec![kinds, value])));
+            }
+            if star.is_none_or(|star| star == "*") {
+                forms.push(self.node_with(Kind::Starred, vec![(Field::Value, Test::One(value))]));
+            }
+        }
+        if keyword.is_none() || wants_keyword || star == Some("**") {
+            let name = match keyword {
+                Some(data) if wants_keyword => {
+                    Some(Test::One(self.within("keyword".to_owned(), |builder| builder.node(data))?))
+                }
+                _ if star == Some("**") => Some(Test::Absent),
+                _ => None,
+            };
+            if star.is_none_or(|star| star != "*") {
+                let fields = name
+                    .map(|test| (Field::Keyword, test))
+                    .into_iter()
+                    .chain([(Field::Value, Test::One(value))]);
+                forms.push(self.node_with(Kind::Keyword, fields.collect()));
+            }
+        }
+        let form = self.program.add(Matcher::OneOf(forms));
+        let places = [Field::Args, Field::Bases].map(|field| self.program.add(Matcher::Field(field)));
+        let place = self.program.add(Matcher::OneOf(places.to_vec()));
+        let mut matcher = self.program.add(Matcher::AllOf(vec![place, form]));
+        if let Some(name) = map.get("capture") {
+            let name = self.within("capture".to_owned(), |builder| builder.capture_name(name))?;
+            let slot = self.program.slot(&name);
+            matcher = self.program.add(Matcher::Capture(slot, matcher));
+        }
+        Ok(matcher)
+    }
+
+    fn node_with(&mut self, kind: Kind, fields: Vec<(Field, Test)>) -> MatcherId {
+        let fields = fields.into_iter().map(|(field, test)| FieldTest { field, test }).collect();
+        self.program.add(Matcher::Node(NodeTest {
+            kinds: KindSet::of(&[kind]),
+            attributes: Vec::new(),
+            fields,
+        }))
+    }
+
+    /// A field or attribute by name; narrows `node` to the kinds that have it. Gives a test of the node itself if the name stands
+    /// for its value.
+    fn field(
+        &mut self,
+        node: &mut NodeTest,
+        key: &str,
+        data: &Value,
+    ) -> Result<Option<MatcherId>, PatternError> {
+        let mut place: Option<Place> = None;
+        let mut narrowed = KindSet::EMPTY;
+        for kind in node.kinds.iter() {
+            let found = place_of(kind, key);
+            if let Some(found) = found
+                && place.is_none_or(|place| place == found)
+            {
+                place = Some(found);
+                narrowed = narrowed.union(KindSet::of(&[kind]));
+            }
+        }
+        let Some(place) = place else { return Err(self.unknown_field(node.kinds, key)) };
+        node.kinds = narrowed;
+        match place {
+            Place::Own => self.own_value(data).map(Some),
+            Place::Attribute(name) => {
+                let value = self.attribute(name, data)?;
+                node.attributes.push((name, value));
+                Ok(None)
+            }
+            Place::Field(field, Arity::Many) => {
+                let test = match data {
+                    Value::Null => return Ok(None),
+                    Value::String(word) if matches!(word.as_str(), "*" | "any") => return Ok(None),
+                    Value::Array(items) => self.sequence(items)?,
+                    Value::Bool(false) => Sequence::default(),
+                    Value::String(word) if word.starts_with("$$$") => {
+                        self.sequence(std::slice::from_ref(data))?
+                    }
+                    Value::Object(map) if map.keys().any(|key| QUANTIFIERS.contains(&key.as_str())) => {
+                        self.sequence(std::slice::from_ref(data))?
+                    }
+                    _ => {
+                        return Err(self.error(format!("`{key}` is a list"), Some(key)).hint(format!(
+                            "write `{key}: [...]`; `\"$$$\"` in it stands for any number of nodes"
+                        )));
+                    }
+                };
+                node.fields.push(FieldTest { field, test: Test::Sequence(test) });
+                Ok(None)
+            }
+            Place::Field(field, arity) => {
+                let test = match data {
+                    Value::Null => return Ok(None),
+                    Value::String(word) if matches!(word.as_str(), "*" | "any") => return Ok(None),
+                    Value::Bool(false) if arity == Arity::Optional => Test::Absent,
+                    Value::Bool(true) if arity == Arity::Optional => {
+                        Test::One(self.program.add(Matcher::Any))
+                    }
+                    Value::String(word) if field == Field::Op => {
+                        let text = vocabulary::operator(word).unwrap_or(word);
+                        Test::One(self.literal(&[Kind::Operator], text))
+                    }
+                    Value::Array(items) => {
+                        let Some((kind, inner)) = list_holder(field) else {
+                            return self.node(data).map(Some);
+                        };
+                        let test = Test::Sequence(self.sequence(items)?);
+                        Test::One(self.node_with(kind, vec![(inner, test)]))
+                    }
+                    _ => Test::One(self.node(data)?),
+                };
+                node.fields.push(FieldTest { field, test });
+                Ok(None)
+            }
+        }
+    }
+
+    /// The value of a name, string or number: `value`, `id`.
+    fn own_value(&mut self, data: &Value) -> Result<MatcherId, PatternError> {
+        match data {
+            Value::String(text) if !matches!(text.as_str(), "*" | "any") => {
+                let value = self.program.add(Matcher::Value(TextTest::Exact(text.clone())));
+                let written = self.program.add(Matcher::Text(TextTest::Exact(text.clone())));
+                Ok(self.program.add(Matcher::OneOf(vec![value, written])))
+            }
+            _ => self.node(data),
+        }
+    }
+
+    fn attribute(&mut self, name: &'static str, data: &Value) -> Result<Attribute, PatternError> {
+        const WORDS: &[&str] = &[
+            "and",
+            "or",
+            "s",
+            "r",
+            "a",
+            "load",
+            "store",
+            "del",
+            "positional_only",
+            "positional",
+            "star",
+            "keyword_only",
+            "double_star",
+        ];
+        let value = match data {
+            Value::Bool(flag) => Some(Attribute::Flag(*flag)),
+            Value::Number(number) => {
+                number.as_u64().and_then(|n| u32::try_from(n).ok()).map(Attribute::Number)
+            }
+            Value::Null => Some(Attribute::Absent),
+            Value::String(word) => {
+                let word = word.to_lowercase();
+                WORDS.iter().find(|known| **known == word).map(|known| Attribute::Word(known))
+            }
+            _ => None,
+        };
+        value.ok_or_else(|| self.error(format!("`{name}` cannot be `{data}`"), Some(name)))
+    }
+
+    fn unknown_field(&self, kinds: KindSet, key: &str) -> PatternError {
+        let mut kinds = kinds.iter();
+        let (first, second) = (kinds.next(), kinds.next());
+        let owner = match (first, second) {
+            (Some(kind), None) => Some(kind),
+            _ => None,
+        };
+        let Some(kind) = owner else {
+            let error = self.error(format!("unknown key `{key}`"), Some(key));
+            return did_you_mean(error, key, KEYS.iter().chain(QUANTIFIERS).copied());
+        };
+        let error = self.error(format!("`{}` has no field `{key}`", kind.name()), Some(key));
+        let own: Vec<&str> = kind
+            .fields()
+            .iter()
+            .map(|spec| spec.field.name())
+            .chain(kind.attributes().iter().copied())
+            .collect();
+        match closest(key, own.iter().copied().chain(KEYS.iter().copied())) {
+            Some(suggestion) => error.hint(format!("did you mean `{suggestion}`?")),
+            None if own.is_empty() => {
+                error.hint(format!("`{}` has no fields; `value` is its text", kind.name()))
+            }
+            None => error.hint(format!("`{}` has `{}`", kind.name(), own.join("`, `"))),
+        }
+    }
+
+    fn sequence(&mut self, items: &[Value]) -> Result<Sequence, PatternError> {
+        let mut sequence = Sequence::default();
+        for (index, data) in items.iter().enumerate() {
+            let item = self.within(format!("[{index}]"), |builder| builder.item(data))?;
+            sequence.items.push(item);
+        }
+        Ok(sequence)
+    }
+
+    fn item(&mut self, data: &Value) -> Result<Item, PatternError> {
+        if let Value::String(word) = data {
+            if matches!(word.as_str(), "..." | "…") {
+                let any = self.program.add(Matcher::Any);
+                return Ok(self.program.any_number(any));
+            }
+            if let Some(name) =
+                word.strip_prefix("$$$").filter(|name| name.is_empty() || is_capture_name(name))
+            {
+                let matcher = self.program.add(Matcher::Any);
+                return Ok(self.repeated(matcher, 0, u32::MAX, Some(name).filter(|name| !name.is_empty())));
+            }
+        }
+        let quantifier = data.as_object().and_then(|map| {
+            map.iter()
+                .find(|(key, _)| QUANTIFIERS.contains(&key.as_str()))
+                .map(|(key, value)| (map, key.as_str(), value))
+        });
+        let Some((map, key, value)) = quantifier else {
+            return Ok(Item { matcher: self.node(data)?, quantity: Quantity::One });
+        };
+        if let Some(other) = map.keys().find(|other| *other != key && *other != "capture") {
+            return Err(self.error(format!("`{other}` cannot stand beside `{key}`"), Some(other)));
+        }
+        let (min, max, of) = match key {
+            "zero_or_more" => (0, u32::MAX, value),
+            "zero_or_one" => (0, 1, value),
+            _ => {
+                let count = value.get("n").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+                let Some(count) = count else {
+                    return Err(self
+                        .error(format!("`{key}` needs a count"), Some(key))
+                        .hint(format!("`{key}: {{n: 2, of: ...}}`")));
+                };
+                let of = value.get("of").unwrap_or(&Value::Null);
+                if key == "at_least" { (count, u32::MAX, of) } else { (0, count, of) }
+            }
+        };
+        let matcher = self.within(key.to_owned(), |builder| builder.node(of))?;
+        if self.program.binds(matcher) {
+            return Err(self
+                .error(format!("a capture within `{key}` would stand for several nodes"), Some("capture"))
+                .hint(format!("put `capture` beside `{key}` to capture the list")));
+        }
+        let name = map.get("capture").map(|name| self.capture_name(name)).transpose()?;
+        Ok(self.repeated(matcher, min, max, name.as_deref()))
+    }
+
+    fn repeated(&mut self, matcher: MatcherId, min: u32, max: u32, name: Option<&str>) -> Item {
+        let slot = name.map(|name| self.program.slot(name));
+        if let Some(slot) = slot {
+            self.program.is_many[slot.index()] = true;
+        }
+        Item { matcher, quantity: Quantity::Many { min, max, slot } }
+    }
+}
+
+/// What a key of a node pattern names.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Field(Field, Arity),
+    Attribute(&'static str),
+    /// The node's own text or value.
+    Own,
+}
+
+fn place_of(kind: Kind, key: &str) -> Option<Place> {
+    let key = vocabulary::resolve_field(kind, key);
+    if let Some(spec) = kind.field(key) {
+        return Some(Place::Field(spec.field, spec.arity));
+    }
+    if let Some(attribute) = kind.attributes().iter().find(|attribute| **attribute == key) {
+        return Some(Place::Attribute(attribute));
+    }
+    let is_leaf = kind.fields().is_empty() && !matches!(kind, Kind::Pass | Kind::Break | Kind::Continue);
+    (is_leaf && matches!(key, "value" | "id" | "name" | "n" | "s")).then_some(Place::Own)
+}
+
+/// The node that syntax puts around the list in a field, so that the list alone may be written.
+fn list_holder(field: Field) -> Option<(Kind, Field)> {
+    match field {
+        Field::Params => Some((Kind::Parameters, Field::Params)),
+        Field::TypeParams => Some((Kind::TypeParams, Field::Params)),
+        Field::Orelse => Some((Kind::Else, Field::Body)),
+        Field::Finalbody => Some((Kind::Finally, Field::Body)),
+        _ => None,
+    }
+}
+
+fn is_capture_name(name: &str) -> bool {
+    name.starts_with(|character: char| character.is_ascii_alphabetic() || character == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn did_you_mean<'w>(
+    error: PatternError,
+    word: &str,
+    candidates: impl Iterator<Item = &'w str>,
+) -> PatternError {
+    match closest(word, candidates) {
+        Some(suggestion) => error.hint(format!("did you mean `{suggestion}`?")),
+        None => error,
+    }
+}
+
+/// The first place where `word` stands on its own.
+fn find_word(text: &str, word: &str) -> Option<Span> {
+    let is_part = |character: Option<char>| character.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word)
+        .find(|(at, _)| {
+            !word.is_empty()
+                && !is_part(text[..*at].chars().next_back())
+                && !is_part(text[at + word.len()..].chars().next())
+        })
+        .map(|(at, _)| Span::new(at as u32, (at + word.len()) as u32))
+}
