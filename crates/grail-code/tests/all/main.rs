@@ -6,9 +6,9 @@ mod extract;
 mod hostile;
 mod imports;
 mod layout;
+mod query;
 mod refactor;
 mod rename;
-mod query;
 mod semantic;
 #[cfg(feature = "types")]
 mod types;
