@@ -10,8 +10,12 @@ use ignore::WalkBuilder;
 /// Think about a split at 600; beyond this it is overdue.
 const MAX_LINES: usize = 700;
 
-/// Files that are one long table: splitting them would scatter it.
-const LONG_TABLES: [(&str, usize); 1] = [("crates/grail-code/src/tree/lower.rs", 900)];
+/// Files that may be longer for now. The list is to shrink.
+const LONG_FILES: [(&str, usize); 3] = [
+    ("crates/grail-code/src/data/build.rs", 750),
+    ("crates/grail-code/src/query/structural.rs", 800),
+    ("crates/grail-code/src/tree/lower.rs", 900),
+];
 
 /// Which workspace crates a crate may name. Crates that may name any are absent.
 const ALLOWED_EDGES: [(&str, &[&str]); 3] =
@@ -40,6 +44,10 @@ pub fn check_file(path: &str, text: &str) -> Vec<String> {
     if path.ends_with(".rs") {
         findings.extend(check_rust(path, text));
     }
+    // The benches measure against the bare parser, hence the exception.
+    if path.starts_with("crates/") && path.ends_with("Cargo.toml") && !path.starts_with("crates/grail-dev/") {
+        findings.extend(check_foreign_names(path, text));
+    }
     if path == "Cargo.toml" {
         findings.extend(check_dependency_comments(path, text));
     }
@@ -64,7 +72,7 @@ fn check_rust(path: &str, text: &str) -> Vec<String> {
         findings.push(format!("{path}:1: open the file with `//!`: its purpose, its invariant"));
     }
     let lines = text.lines().count();
-    let limit = LONG_TABLES.iter().find(|(table, _)| *table == path).map_or(MAX_LINES, |(_, limit)| *limit);
+    let limit = LONG_FILES.iter().find(|(file, _)| *file == path).map_or(MAX_LINES, |(_, limit)| *limit);
     if lines > limit {
         findings.push(format!("{path}:{limit}: {lines} lines; split the file"));
     }
@@ -72,18 +80,23 @@ fn check_rust(path: &str, text: &str) -> Vec<String> {
     if EMPTY_NAMES.contains(&stem.as_ref()) {
         findings.push(format!("{path}:1: `{stem}` says nothing; name the file for what it holds"));
     }
-    // The benches measure against the bare parser.
-    if !path.starts_with("crates/grail-code/") && !path.starts_with("crates/grail-dev/benches/") {
-        for (number, line) in text.lines().enumerate() {
-            if let Some(name) = foreign_name(line) {
-                let number = number + 1;
-                findings.push(format!(
-                    "{path}:{number}: only grail-code names the parser's crates, this is `{name}`"
-                ));
-            }
-        }
+    if !path.starts_with("crates/grail-dev/benches/") {
+        findings.extend(check_foreign_names(path, text));
     }
     findings
+}
+
+fn check_foreign_names(path: &str, text: &str) -> Vec<String> {
+    if path.starts_with("crates/grail-code/") {
+        return Vec::new();
+    }
+    let foreign =
+        text.lines().enumerate().filter_map(|(number, line)| Some((number + 1, foreign_name(line)?)));
+    foreign
+        .map(|(number, name)| {
+            format!("{path}:{number}: only grail-code names the parser's crates, this is `{name}`")
+        })
+        .collect()
 }
 
 /// The first identifier in the line that belongs to one of the parser's or the type checker's crates.
