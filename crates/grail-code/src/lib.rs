@@ -9,6 +9,7 @@ pub mod data;
 pub mod edit;
 pub mod imports;
 pub mod layout;
+pub mod outline;
 pub mod project;
 pub mod query;
 pub mod refactor;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use grail_code::{FileEdits, ProjectFile, parse_module};
+use grail_code::{FileEdits, ModuleName, ProjectFile, parse_module};
 
 use crate::apply::{ChangeSet, FileChange, map_sources};
 use crate::config::Project;
@@ -33,21 +33,22 @@ pub struct LoadedFile {
     pub fingerprint: Fingerprint,
 }
 
-/// Reads and parses those files whose text `keep` wants: a file that never mentions a name need not be parsed to rename it.
+/// Reads and parses those files that `keep` wants by their module and text: a file that never mentions a name need not be parsed
+/// to rename it.
 pub fn load_project(
     project: &Project,
     files: &[PythonFile],
     progress: &(dyn Fn(usize) + Sync),
-    keep: impl Fn(&str) -> bool + Sync,
+    keep: impl Fn(&ModuleName, &str) -> bool + Sync,
 ) -> LoadedProject {
     let roots = SourceRoots::new(&project.root, &project.config.project.src);
     let max_bytes = project.config.code.max_file_bytes;
     let outcomes = map_sources(files, max_bytes, progress, |file, source_file| {
         let SourceFile { path, source, fingerprint } = source_file;
-        if !keep(source.text()) {
+        let module = roots.module_of(&path).unwrap_or_default();
+        if !keep(&module, source.text()) {
             return Ok(None);
         }
-        let module = roots.module_of(&path).unwrap_or_default();
         let name = project_path(&project.root, &path);
         let loaded = LoadedFile { path, explicit: file.explicit, fingerprint };
         Ok(Some((loaded, ProjectFile { path: name, module, parsed: parse_module(source) })))

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use grail_code::ModuleName;
 use grail_project::{
     LoadedProject, Project, ProjectError, PythonFile, SourceFile, WalkOptions, load_project, map_sources,
     walk_python_files,
@@ -65,8 +66,12 @@ impl ProjectFiles {
         results
     }
 
-    /// Reads, parses and keeps the files whose text `keep` wants, for changes that have to see the whole project.
-    pub fn load(&mut self, label: &'static str, keep: impl Fn(&str) -> bool + Sync) -> LoadedProject {
+    /// Reads, parses and keeps the files that `keep` wants by module and text, for changes that have to see the whole project.
+    pub fn load(
+        &mut self,
+        label: &'static str,
+        keep: impl Fn(&ModuleName, &str) -> bool + Sync,
+    ) -> LoadedProject {
         let progress = Progress::new(label, self.files.len());
         let mut loaded = load_project(&self.project, &self.files, &|done| progress.advance(done), keep);
         self.problems.append(&mut loaded.problems);

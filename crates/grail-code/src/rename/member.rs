@@ -5,7 +5,7 @@ use super::check::place;
 use super::plan::Plan;
 use super::symbol::reference_edits;
 use super::target::{Bound, broken, full_name};
-use super::{MemberOracle, RenameError, RenameOptions, RenamePlan, validate};
+use super::{MemberOracle, MemberOrigin, RenameError, RenameOptions, RenamePlan, validate};
 use crate::semantic::ScopeKind;
 use crate::{Edit, Field, Kind, Node, Span};
 
@@ -43,9 +43,10 @@ fn by_types(
     plan: &mut Plan<'_>,
 ) -> Result<(), RenameError> {
     let references = oracle.references(bound.files[file].path, span.start);
-    if references.is_external || references.certain.is_empty() {
+    if references.outside == MemberOrigin::Outside || references.certain.is_empty() {
         return Err(RenameError::OutsideProject { name: old.to_owned() });
     }
+    plan.may_override_outside = references.outside == MemberOrigin::Unknown;
     let mut certain = references.certain;
     certain.sort();
     certain.dedup();

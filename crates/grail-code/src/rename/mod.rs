@@ -11,6 +11,7 @@ mod plan;
 mod relocate;
 mod symbol;
 mod target;
+mod usages;
 
 use ruff_python_stdlib::identifiers::is_identifier;
 use ruff_python_stdlib::keyword::is_keyword;
@@ -21,6 +22,7 @@ pub use dotted::{DottedChange, rename_dotted};
 pub use plan::{rename_at, rename_named};
 pub use relocate::{FileText, ModuleMove, MoveError, RenamedModule, move_symbol, rename_module};
 pub use symbol::rename_in_file;
+pub use usages::{Usages, usages_at, usages_named};
 
 use crate::{EditConflict, FileEdits, Position, Span};
 
@@ -48,6 +50,8 @@ pub struct RenamePlan {
     pub files: Vec<FileEdits>,
     /// Places that spell the name and may mean it, left as they are.
     pub unsure: Vec<Place>,
+    /// A base class is unknown, so the renamed member may override something there.
+    pub may_override_outside: bool,
 }
 
 /// A span in a file, and where people find it.
@@ -69,8 +73,17 @@ pub trait MemberOracle {
 pub struct MemberReferences {
     pub certain: Vec<(String, Span)>,
     pub unsure: Vec<(String, Span)>,
-    /// The member overrides or implements something outside the project.
-    pub is_external: bool,
+    pub outside: MemberOrigin,
+}
+
+/// Whether a member is also defined outside the project, by a base class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemberOrigin {
+    #[default]
+    Inside,
+    /// A base class could not be found.
+    Unknown,
+    Outside,
 }
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -277,6 +277,7 @@ pub(super) struct Plan<'b> {
     new: String,
     edits: FxHashMap<usize, Vec<Edit>>,
     pub(super) unsure: Vec<Place>,
+    pub(super) may_override_outside: bool,
 }
 
 impl<'b> Plan<'b> {
@@ -287,6 +288,7 @@ impl<'b> Plan<'b> {
             new: new.to_owned(),
             edits: FxHashMap::default(),
             unsure: Vec::new(),
+            may_override_outside: false,
         }
     }
 
@@ -306,6 +308,7 @@ impl<'b> Plan<'b> {
         let mut unsure = self.unsure;
         unsure.sort();
         unsure.dedup();
-        Ok(RenamePlan { old: self.old, new: self.new, files, unsure })
+        let may_override_outside = self.may_override_outside;
+        Ok(RenamePlan { old: self.old, new: self.new, files, unsure, may_override_outside })
     }
 }

@@ -19,7 +19,7 @@ fn files_that_are_wanted_are_parsed_and_named() {
     let options = WalkOptions { root: project.root.clone(), exclude: vec![] };
     let walked = walk_python_files(&[scratch.root().to_owned()], &options).unwrap();
 
-    let loaded = load_project(&project, &walked.files, &|_| (), |text| text.contains("total"));
+    let loaded = load_project(&project, &walked.files, &|_| (), |_, text| text.contains("total"));
 
     let names: Vec<(&str, &str)> =
         loaded.project.files.iter().map(|file| (file.path.as_str(), file.module.name.as_str())).collect();

@@ -1,6 +1,11 @@
 //! `grail code`: Python source as data. One file per subcommand.
 
 pub mod imports;
+pub mod relocate;
+pub mod rename;
+pub mod symbols;
+pub mod target;
+pub mod usages;
 
 use clap::{Args, Subcommand};
 
@@ -19,10 +24,18 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Imports(imports::Arguments),
+    Rename(rename::Arguments),
+    Move(relocate::Arguments),
+    Symbols(symbols::Arguments),
+    Usages(usages::Arguments),
 }
 
 pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     match arguments.command {
         Command::Imports(arguments) => imports::run(arguments, terminal),
+        Command::Rename(arguments) => rename::run(arguments, terminal),
+        Command::Move(arguments) => relocate::run(arguments, terminal),
+        Command::Symbols(arguments) => symbols::run(arguments, terminal),
+        Command::Usages(arguments) => usages::run(arguments, terminal),
     }
 }

@@ -6,5 +6,6 @@
 mod changes;
 mod imports;
 mod init;
+mod rename;
 mod scratch;
 mod usage;
