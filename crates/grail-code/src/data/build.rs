@@ -12,7 +12,8 @@ use super::layout::{
     layout, separator,
 };
 use super::precedence::needs_parentheses;
-use super::{DataError, is_clause};
+use super::trivia::{attached_comments, comments_of_block, ends_line, is_blank, skip_trivia, take_tokens};
+use super::{DataError, is_clause, is_void_without};
 use crate::tree::{Arity, Attribute, FieldSpec};
 use crate::{Field, Kind, Node, NodeId, Parsed, Span};
 
@@ -125,8 +126,10 @@ impl<'a> Builder<'a> {
                 .map_or(parent.span(), |class| Span::new(class.span().end, parent.span().end)),
             _ => parent.span(),
         };
-        if self.text[own.start as usize..].trim_start().starts_with('(') {
-            own.start += 1;
+        let has_own = matches!(parent.kind(), Kind::MatchClass | Kind::MatchSequence);
+        let lead = &self.text[own.start as usize..own.end as usize];
+        if has_own && lead.trim_start().starts_with('(') {
+            own.start += (lead.len() - lead.trim_start().len()) as u32 + 1;
         }
         loop {
             let before = self.text[own.start as usize..span.start as usize].trim_end();
@@ -253,7 +256,7 @@ impl<'a> Builder<'a> {
             starts[field..].iter().flatten().next().copied().unwrap_or(layer.end)
         };
         let head = default_head(&object, table, parent);
-        let head_end = self.take_tokens(layer.cursor, bound_of(0, &layer), &head);
+        let head_end = take_tokens(self.text, layer.cursor, bound_of(0, &layer), &head);
         let written = head_end.map_or("", |end| Span::new(layer.cursor, end).of(self.text));
         if written != head {
             layer.trivia.insert("head".to_owned(), written.into());
@@ -371,56 +374,28 @@ impl<'a> Builder<'a> {
         text.replace('\n', &format!("{}{indent}", self.newline))
     }
 
-    /// The place behind these tokens, with blanks and comments before and between them.
-    fn take_tokens(&self, start: u32, bound: u32, tokens: &str) -> Option<u32> {
-        let mut cursor = start;
-        for token in tokens.split_whitespace() {
-            cursor = self.skip_trivia(cursor, bound);
-            let rest = self.text.get(cursor as usize..bound as usize)?;
-            if !rest.starts_with(token) {
-                return None;
-            }
-            cursor += token.len() as u32;
-        }
-        Some(cursor)
-    }
-
-    /// The place behind blanks, line breaks and comments.
-    fn skip_trivia(&self, start: u32, bound: u32) -> u32 {
-        let bytes = self.text.as_bytes();
-        let mut cursor = start as usize;
-        while cursor < bound as usize {
-            match bytes[cursor] {
-                b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' => cursor += 1,
-                b'\\' if matches!(bytes.get(cursor + 1), Some(b'\n' | b'\r')) => cursor += 2,
-                b'#' => {
-                    let rest = &bytes[cursor..bound as usize];
-                    cursor += memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
-                }
-                _ => break,
-            }
-        }
-        cursor.min(bound as usize) as u32
-    }
-
     fn absent(&self, layer: &mut Layer<'_>, field: &FieldLayout, bound: u32, around: &(String, String)) {
         if field.when_empty == WhenEmpty::Drop {
+            // Only broken source has a statement without what it is about; the data says that nobody took it out.
+            if is_void_without(layer.node.kind()) && field.shape != Shape::Single {
+                layer.trivia.insert(field.name.clone(), json!(["", "", "empty"]));
+            }
             return;
         }
-        let Some(open_end) = self.take_tokens(layer.cursor, bound, &around.0) else {
+        let Some(open_end) = take_tokens(self.text, layer.cursor, bound, &around.0) else {
             if field.when_empty == WhenEmpty::Keep {
-                layer.trivia.insert(field.name.clone(), json!(["", ""]));
+                layer.trivia.insert(field.name.clone(), json!(["", "", "empty"]));
             }
             return;
         };
-        let close_end = self.take_tokens(open_end, bound, &around.1).unwrap_or(open_end);
+        let close_end = take_tokens(self.text, open_end, bound, &around.1).unwrap_or(open_end);
         let open = Span::new(layer.cursor, open_end).of(self.text);
         let close = Span::new(open_end, close_end).of(self.text);
         layer.cursor = close_end;
         if field.when_empty == WhenEmpty::KeepWritten
             || (open, close) != (around.0.as_str(), around.1.as_str())
         {
-            layer.trivia.insert(field.name.clone(), json!([open, close]));
+            layer.trivia.insert(field.name.clone(), json!([open, close, "empty"]));
         }
     }
 
@@ -437,7 +412,7 @@ impl<'a> Builder<'a> {
         layer.cursor = extent.end;
         let close_end = match around.1.trim().is_empty() {
             true => layer.cursor,
-            false => self.take_tokens(layer.cursor, bound, &around.1).unwrap_or(layer.cursor),
+            false => take_tokens(self.text, layer.cursor, bound, &around.1).unwrap_or(layer.cursor),
         };
         let close = self.between(layer.cursor, close_end)?;
         layer.cursor = close_end;
@@ -464,17 +439,19 @@ impl<'a> Builder<'a> {
         let default_after = self.resolve(default_after, &layer.indent);
         let extents: Vec<Span> = ids.iter().map(|id| self.extents[id.index()]).collect();
         let first = extents[0].start;
-        let attached = layer.cursor + attached_comments(self.between(layer.cursor, first)?, None) as u32;
+        let attached =
+            layer.cursor + attached_comments(self.between(layer.cursor, first)?, None, false) as u32;
         let open = self.between(layer.cursor, attached)?;
         let mut before = self.between(attached, first)?;
         let mut items: Vec<ItemTrivia<'_>> = Vec::with_capacity(ids.len());
         for pair in extents.windows(2) {
             let rest = self.between(pair[0].end, pair[1].start)?;
-            let separator_end = self.take_tokens(pair[0].end, pair[1].start, separator).ok_or(Misfit)?;
+            let separator_end =
+                take_tokens(self.text, pair[0].end, pair[1].start, separator).ok_or(Misfit)?;
             let separator_at = (separator_end - pair[0].end) as usize;
             let gap = &rest[..separator_at - separator.len()];
             let rest = &rest[separator_at..];
-            let attached = attached_comments(rest, None);
+            let attached = attached_comments(rest, None, false);
             items.push(ItemTrivia { before, gap, after: Some(&rest[..attached]) });
             before = &rest[attached..];
         }
@@ -482,7 +459,7 @@ impl<'a> Builder<'a> {
         let mut last = ItemTrivia { before, gap: default_gap, after: None };
         let mut trailing = None;
         if separator == "," {
-            if let Some(end) = self.take_tokens(layer.cursor, bound, separator) {
+            if let Some(end) = take_tokens(self.text, layer.cursor, bound, separator) {
                 last.gap = self.between(layer.cursor, end - 1)?;
                 layer.cursor = end;
                 trailing = Some(separator);
@@ -497,11 +474,14 @@ impl<'a> Builder<'a> {
         items.push(last);
         let close_end = match around.1.trim() {
             "" if around.1.is_empty() => layer.cursor,
-            "" => self.skip_trivia(layer.cursor, bound),
-            tokens => self.take_tokens(layer.cursor, bound, tokens).unwrap_or(layer.cursor),
+            "" => skip_trivia(self.text, layer.cursor, bound),
+            tokens => take_tokens(self.text, layer.cursor, bound, tokens).unwrap_or(layer.cursor),
         };
         let close = self.between(layer.cursor, close_end)?;
         layer.cursor = close_end;
+        if layer.node.kind() == Kind::Tuple && ids.len() == 1 && trailing.is_none() {
+            trailing = Some("");
+        }
         match trailing {
             Some(separator) => {
                 layer.trivia.insert(field.name.clone(), json!([open, close, separator]));
@@ -530,7 +510,7 @@ impl<'a> Builder<'a> {
                 layer.trivia.insert(field.name.clone(), json!([text, ""]));
             }
         } else {
-            layer.trivia.insert(field.name.clone(), json!(["", "", ""]));
+            layer.trivia.insert(field.name.clone(), json!(["", "", "empty"]));
         }
     }
 
@@ -548,7 +528,7 @@ impl<'a> Builder<'a> {
         let indent = self.indents[ids[0].index()].of(self.text);
         let first = extents[0].start;
         let lead = self.between(layer.cursor, first)?;
-        let mut attached = attached_comments(lead, Some(indent));
+        let mut attached = attached_comments(lead, Some(indent), is_module);
         if is_module && lead[..attached].trim().is_empty() {
             // Comments at the top are about the file.
             attached = lead.len();
@@ -560,7 +540,7 @@ impl<'a> Builder<'a> {
         for pair in extents.windows(2) {
             let rest = self.between(pair[0].end, pair[1].start)?;
             let attached = match ends_line(rest) {
-                true => attached_comments(rest, Some(indent)),
+                true => attached_comments(rest, Some(indent), false),
                 false => 0,
             };
             items.push(ItemTrivia { before, gap: "", after: Some(&rest[..attached]) });
@@ -628,77 +608,6 @@ impl ItemTrivia<'_> {
             object.insert("after".to_owned(), after.into());
         }
     }
-}
-
-/// Where the comments begin that stand directly above what follows `text`, each on a line of its own (at that indentation), with no blank
-/// line between; the end of `text` if there are none.
-fn attached_comments(text: &str, indent: Option<&str>) -> usize {
-    let Some(last_line) = text.rfind(['\n', '\r']) else { return text.len() };
-    if !text.contains('#') || !is_blank(&text[last_line + 1..]) {
-        return text.len();
-    }
-    let mut attached = text.len();
-    let mut line_end = last_line;
-    loop {
-        let content_end = if text[..line_end].ends_with('\r') { line_end - 1 } else { line_end };
-        let (line_start, is_whole) = match text[..content_end].rfind(['\n', '\r']) {
-            Some(at) => (at + 1, true),
-            None => (0, indent == Some("")),
-        };
-        let line = &text[line_start..content_end];
-        let margin = line.len() - line.trim_start().len();
-        let is_comment = line[margin..].starts_with('#');
-        if !is_comment || !is_whole || indent.is_some_and(|indent| indent != &line[..margin]) {
-            return attached;
-        }
-        attached = line_start + margin;
-        if line_start == 0 {
-            return attached;
-        }
-        line_end = line_start - 1;
-    }
-}
-
-/// Whether the statement before this text ends its line, rather than being followed by another on it.
-fn ends_line(text: &str) -> bool {
-    let mut previous = ' ';
-    for character in text.chars() {
-        if matches!(character, '\n' | '\r') && previous != '\\' {
-            return true;
-        }
-        if character == '#' {
-            return true;
-        }
-        if !(previous == '\\' && character == '\r') {
-            previous = character;
-        }
-    }
-    false
-}
-
-/// How much of the text behind a block are comments indented like the block.
-fn comments_of_block(text: &str, indent: &str) -> usize {
-    let mut taken = 0;
-    let mut cursor = 0;
-    for line in text.split_inclusive('\n') {
-        let content = line.trim_end_matches(['\n', '\r']);
-        if cursor > 0 {
-            let is_own = content.starts_with(indent) && content.trim_start().starts_with('#');
-            if is_own {
-                taken = cursor + content.len();
-            } else if !content.trim().is_empty() {
-                break;
-            }
-        } else if !content.trim().is_empty() {
-            break;
-        }
-        cursor += line.len();
-    }
-    taken
-}
-
-fn is_blank(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\x0c'))
 }
 
 const fn is_pattern(kind: Kind) -> bool {

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::layout::{
-    FieldLayout, Object, Parent, Shape, WhenEmpty, default_around, default_head, default_tail, is_absent,
-    kind_of, layout, leaf_text, separator,
+    BLANK, FieldLayout, Object, Parent, Shape, WhenEmpty, default_around, default_head, default_tail,
+    is_absent, kind_of, layout, leaf_text, separator,
 };
 use super::precedence::needs_parentheses;
 
@@ -99,8 +99,8 @@ impl<'a> Printer<'a> {
         if is_statement_or_clause(kind) && node.contains_key("range") {
             context.shift = shift(node, &context.indent);
         }
-        if kind == "Match" && is_absent(node, "cases") {
-            return self.field(node, &table.entries[0], &context);
+        if kind == "Match" && is_absent(node, "cases") && !is_absent(node, "subject") {
+            return self.child(node, "subject", &node["subject"], &context);
         }
         let head = written(node, "head").unwrap_or_else(|| default_head(node, table, context.parent));
         self.trivia(&head, &context);
@@ -136,6 +136,20 @@ impl<'a> Printer<'a> {
         (resolve(&open, &context.indent, self.newline), resolve(&close, &context.indent, self.newline))
     }
 
+    /// The first text behind a list.
+    fn behind(&self, node: &Object, field: &FieldLayout, close: &str, context: &Context<'_>) -> String {
+        if !close.is_empty() {
+            return close.to_owned();
+        }
+        let Some(table) = layout(kind_of(node)) else { return String::new() };
+        let later = table.entries.iter().skip_while(|entry| entry.name != field.name).skip(1);
+        let opens = later
+            .filter(|entry| !is_absent(node, &entry.name))
+            .map(|entry| self.around(node, entry, context).0);
+        let tail = written(node, "tail").unwrap_or_else(|| default_tail(node, table));
+        opens.chain([tail]).find(|text| !text.is_empty()).unwrap_or_default()
+    }
+
     fn empty(&mut self, node: &Object, field: &FieldLayout, open: &str, close: &str) {
         let is_written = node.get("trivia").is_some_and(|trivia| trivia.get(&field.name).is_some());
         let stays = match field.when_empty {
@@ -149,12 +163,15 @@ impl<'a> Printer<'a> {
         match kind_of(node) {
             "Set" => self.text("set()"),
             "Tuple" if open.is_empty() => self.text("()"),
-            _ if open.contains('#') || matches!(field.shape, Shape::Single) => {
-                self.text(format!("{open}{close}"))
+            _ if open.contains('#')
+                || matches!(field.shape, Shape::Single)
+                || third_entry(node, &field.name) == Some("empty") =>
+            {
+                self.text(format!("{open}{close}"));
             }
             _ => {
-                let close = if close.contains('#') { close } else { close.trim_start() };
-                self.text(format!("{}{close}", open.trim_end()));
+                let close = if close.contains('#') { close } else { close.trim_start_matches(BLANK) };
+                self.text(format!("{}{close}", open.trim_end_matches(BLANK)));
             }
         }
     }
@@ -164,8 +181,14 @@ impl<'a> Printer<'a> {
         if is_absent(node, &field.name) {
             return self.empty(node, field, &open, &close);
         }
+        let needs_exception =
+            matches!((kind_of(node), field.name.as_str()), ("Raise", "cause") | ("ExceptHandler", "name"));
+        if needs_exception && is_absent(node, "exc") {
+            return;
+        }
         if kind_of(node) == "MatchMapping" && field.name == "rest" && is_absent(node, "items") {
-            open = open.trim_start().trim_start_matches(',').trim_start().to_owned();
+            open =
+                open.trim_start_matches(BLANK).trim_start_matches(',').trim_start_matches(BLANK).to_owned();
         }
         if kind_of(node) == "Assign" && is_absent(node, "targets") {
             open = String::new();
@@ -203,11 +226,10 @@ impl<'a> Printer<'a> {
         }
         let (default_gap, separator, default_after) = separator(node, field);
         let default_after = resolve(default_after, &context.indent, self.newline);
-        let has_trailing = node
-            .get("trivia")
-            .and_then(|trivia| trivia.get(&field.name))
-            .is_some_and(|entry| entry.get(2).is_some())
-            || (kind_of(node) == "Tuple" && items.len() == 1);
+        let has_trailing = match third_entry(node, &field.name) {
+            Some("empty") | None => kind_of(node) == "Tuple" && items.len() == 1,
+            Some(separator) => !separator.is_empty(),
+        };
         let mut inner = context.clone();
         if field.name == "cases" {
             inner.indent = Rc::from(last_line(&open).unwrap_or(&context.indent));
@@ -234,8 +256,10 @@ impl<'a> Printer<'a> {
                 if has_trailing {
                     self.text(separator);
                 }
-                let kept = after.trim_end();
-                if !ends_in_comment(kept) || starts_with_line_break(&close) {
+                let kept = after.trim_end_matches(BLANK);
+                if !ends_in_comment(kept)
+                    || starts_with_line_break(&self.behind(node, field, &close, context))
+                {
                     after.truncate(kept.len());
                 } else if ends_in_comment(&after) {
                     after.push_str(&line_break(&items, index, &open, context, self.newline));
@@ -252,12 +276,15 @@ impl<'a> Printer<'a> {
         let items: Vec<&'a Value> =
             items(node, &field.name).into_iter().filter(|item| !is_void_statement(item)).collect();
         if items.is_empty() {
-            let is_broken = node
-                .get("trivia")
-                .and_then(|trivia| trivia.get(&field.name))
-                .is_some_and(|entry| entry.get(2).is_some());
-            let body = if is_module || is_broken { "" } else { "pass" };
+            let was_empty = third_entry(node, &field.name) == Some("empty");
+            let body = if is_module || was_empty { "" } else { "pass" };
             return self.text(format!("{open}{body}{close}"));
+        }
+        if kind_of(node) == "With"
+            && is_absent(node, "items")
+            && let Some(colon) = open.find(':')
+        {
+            open.drain(..colon);
         }
         if is_module && !open.is_empty() && !open.ends_with(['\n', '\r', ' ', '\t', '\u{c}', '\\']) {
             open.push_str(self.newline);
@@ -270,7 +297,7 @@ impl<'a> Printer<'a> {
             None if has_compound => {
                 is_one_line = false;
                 let indent: Rc<str> = Rc::from(format!("{}    ", context.indent));
-                open = format!("{}{}{indent}", open.trim_end(), self.newline);
+                open = format!("{}{}{indent}", open.trim_end_matches(BLANK), self.newline);
                 indent
             }
             None => context.indent.clone(),
@@ -284,7 +311,7 @@ impl<'a> Printer<'a> {
             let is_last = index + 1 == items.len();
             let shift = item.as_object().and_then(|item| shift(item, &indent));
             let before = shifted(word(item, "before").unwrap_or_default(), shift.as_deref());
-            match (is_separated, before.trim_start().strip_prefix(';')) {
+            match (is_separated, before.trim_start_matches(BLANK).strip_prefix(';')) {
                 (false, Some(_)) if is_one_line || !has_line_break(&line_break) || !is_compound(item) => {
                     self.text(before);
                 }
@@ -292,7 +319,7 @@ impl<'a> Printer<'a> {
                     if !is_separated {
                         self.text(line_break.as_str());
                     }
-                    self.text(rest.trim_start());
+                    self.text(rest.trim_start_matches(BLANK));
                 }
                 (true, None) => self.text(before),
                 (false, None) => {
@@ -307,7 +334,7 @@ impl<'a> Printer<'a> {
                 None => line_break.clone(),
             };
             if is_last {
-                self.text(after.trim_end());
+                self.text(after.trim_end_matches(BLANK));
             } else {
                 is_separated = has_line_break(&after);
                 self.text(after);
@@ -333,6 +360,12 @@ fn written(node: &Object, key: &str) -> Option<String> {
     node.get("trivia").and_then(|trivia| trivia.get(key)).and_then(Value::as_str).map(str::to_owned)
 }
 
+/// The separator behind the last item of a list; `""` if there is none even behind the only item of a tuple, `"empty"` if the list was
+/// written without items.
+fn third_entry<'a>(node: &'a Object, field: &str) -> Option<&'a str> {
+    node.get("trivia")?.get(field)?.get(2)?.as_str()
+}
+
 fn written_parentheses(node: &Value) -> Option<(&str, &str)> {
     let pair = node.get("parens")?.as_array()?;
     Some((pair.first()?.as_str()?, pair.get(1)?.as_str()?))
@@ -343,7 +376,7 @@ fn between_items(items: &[&Value], index: usize, open: &str, default: &str) -> S
     let others = items[..index].iter().rev().chain(&items[index + 1..]);
     for other in others {
         if let Some(after) = word(other, "after") {
-            let blank = &after[after.trim_end().len()..];
+            let blank = &after[after.trim_end_matches(BLANK).len()..];
             return match blank.rfind(['\n', '\r']) {
                 Some(at) => {
                     let newline = if blank[..at].ends_with('\r') { "\r\n" } else { &blank[at..=at] };
@@ -354,7 +387,7 @@ fn between_items(items: &[&Value], index: usize, open: &str, default: &str) -> S
             };
         }
     }
-    let blank = &open[open.trim_end().len()..];
+    let blank = &open[open.trim_end_matches(BLANK).len()..];
     match blank.find(['\n', '\r']) {
         Some(at) => blank[at..].to_owned(),
         None => default.to_owned(),
@@ -420,10 +453,15 @@ fn shifted(text: &str, shift: Option<&(String, String)>) -> String {
 
 /// Code given as text, at home in a block of that indentation.
 fn indent_code(code: &str, indent: &str, newline: &str) -> String {
-    let code = code.trim_end();
+    let code = code.trim_end_matches(BLANK);
     let lines: Vec<&str> = code.lines().collect();
     let own = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
-    let margin = lines.iter().filter(|line| !line.trim().is_empty()).map(|line| own(line)).min().unwrap_or(0);
+    let margin = lines
+        .iter()
+        .filter(|line| !line.trim_matches(BLANK).is_empty())
+        .map(|line| own(line))
+        .min()
+        .unwrap_or(0);
     let mut result = String::new();
     for (index, line) in lines.iter().enumerate() {
         let line = line.get(margin..).unwrap_or_default();
@@ -445,32 +483,22 @@ fn is_statement_or_clause(kind: &str) -> bool {
 /// A statement that says nothing any more: an import of no names.
 fn is_void_statement(item: &Value) -> bool {
     let Some(node) = item.as_object() else { return false };
-    if node.contains_key("text") {
-        return false;
-    }
-    match kind_of(node) {
-        "Import" | "ImportFrom" | "Global" | "Nonlocal" => {
-            is_absent(node, "names") && !is_written_empty(node)
-        }
-        "Delete" => is_absent(node, "targets") && !is_written_empty(node),
-        _ => false,
-    }
-}
-
-/// Broken source can have an import without names; it is printed as it was.
-fn is_written_empty(node: &Object) -> bool {
-    node.get("trivia").is_some_and(|trivia| trivia.get("tail").is_some())
+    let list = if kind_of(node) == "Delete" { "targets" } else { "names" };
+    crate::Kind::from_name(kind_of(node)).is_some_and(super::is_void_without)
+        && !node.contains_key("text")
+        && is_absent(node, list)
+        && third_entry(node, list) != Some("empty")
 }
 
 /// Whether an item of a block needs lines of its own.
 fn is_compound(item: &Value) -> bool {
     match item {
         Value::Object(node) => match kind_of(node) {
-            "Code" => has_line_break(leaf_text(Some(item)).trim_end()),
+            "Code" => has_line_break(leaf_text(Some(item)).trim_end_matches(BLANK)),
             "FunctionDef" | "ClassDef" | "For" | "While" | "If" | "With" | "Match" | "Try" => true,
             _ => false,
         },
-        Value::String(text) => has_line_break(text.trim_end()),
+        Value::String(text) => has_line_break(text.trim_end_matches(BLANK)),
         _ => false,
     }
 }

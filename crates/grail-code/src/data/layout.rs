@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 
 use super::PYTHON_MODULE;
 
+/// White space between tokens, as `grail_tree.py` has it.
+pub(super) const BLANK: [char; 5] = [' ', '\t', '\n', '\r', '\u{c}'];
+
 pub(super) type Object = Map<String, Value>;
 
 #[derive(Debug, Deserialize)]
@@ -165,7 +168,7 @@ pub(super) fn default_around(node: &Object, field: &FieldLayout, parent: Parent<
             let equals = if flag(node, "debug") { "=" } else { "" };
             let conversion = node.get("conversion").and_then(Value::as_str).unwrap_or_default();
             let mark = if conversion.is_empty() { "" } else { " !" };
-            (String::new(), format!("{equals}{mark}{conversion}").trim_start().to_owned())
+            (String::new(), format!("{equals}{mark}{conversion}").trim_start_matches(BLANK).to_owned())
         }
         ("ImportFrom", "module") => (format!(" {}", dots(node)), String::new()),
         ("ImportFrom", "names") if is_absent(node, "module") => {
@@ -185,11 +188,11 @@ pub(super) fn separator<'a>(node: &Object, field: &'a FieldLayout) -> (&'a str, 
     if kind_of(node) == "BoolOp" && node.get("op").and_then(Value::as_str) == Some("or") {
         return (" ", "or", " ");
     }
-    let separator = text.trim();
+    let separator = text.trim_matches(BLANK);
     if separator.is_empty() {
         return ("", "", text);
     }
-    let start = text.len() - text.trim_start().len();
+    let start = text.len() - text.trim_start_matches(BLANK).len();
     (&text[..start], separator, &text[start + separator.len()..])
 }
 

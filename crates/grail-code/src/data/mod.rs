@@ -17,6 +17,7 @@ mod codegen;
 mod docstring;
 mod layout;
 mod precedence;
+mod trivia;
 mod walk;
 
 pub use build::{MAX_DEPTH, tree};
@@ -46,4 +47,9 @@ pub enum DataError {
 /// Parts of a compound statement that start a line of their own.
 const fn is_clause(kind: Kind) -> bool {
     matches!(kind, Kind::Elif | Kind::Else | Kind::ExceptHandler | Kind::Finally | Kind::MatchCase)
+}
+
+/// Statements that say nothing once their list is empty.
+const fn is_void_without(kind: Kind) -> bool {
+    matches!(kind, Kind::Import | Kind::ImportFrom | Kind::Global | Kind::Nonlocal | Kind::Delete)
 }

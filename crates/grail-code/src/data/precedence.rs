@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::layout::{Object, kind_of, leaf_text};
+use super::layout::{BLANK, Object, kind_of, leaf_text};
 
 const TUPLE: u8 = 0;
 const NAMED: u8 = 1;
@@ -107,7 +107,7 @@ fn operator_strength(operator: &str) -> u8 {
 fn is_atomic(text: &str) -> bool {
     let mut depth = 0;
     let mut quote = None;
-    for character in text.trim().chars() {
+    for character in text.trim_matches(BLANK).chars() {
         match (quote, character) {
             (Some(open), _) => {
                 if character == open {

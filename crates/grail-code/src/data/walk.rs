@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::DataError;
 use super::codegen::code_of;
-use super::layout::{Object, kind_of, layout, leaf_text_of};
+use super::layout::{BLANK, Object, kind_of, layout, leaf_text_of};
 use crate::Kind;
 use crate::tree::Arity;
 
@@ -309,10 +309,10 @@ fn settle_list(node: &mut Object, field: &str, outcomes: Vec<Outcome>) -> Vec<Va
             match items.last_mut() {
                 Some(Value::Object(previous)) => {
                     let after = previous.get("after").and_then(Value::as_str).unwrap_or_default();
-                    let kept = format!("{}{}", after.trim_end(), outcome.left_behind);
+                    let kept = format!("{}{}", after.trim_end_matches(BLANK), outcome.left_behind);
                     previous.insert("after".to_owned(), kept.into());
                 }
-                _ => add_to_open(node, field, outcome.left_behind.trim_start()),
+                _ => add_to_open(node, field, outcome.left_behind.trim_start_matches(BLANK)),
             }
         }
         items.extend(outcome.values);

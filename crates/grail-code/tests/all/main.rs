@@ -1,5 +1,6 @@
 //! The specification of `grail-code`, one topic a module.
 
+mod agreement;
 mod commands;
 mod data;
 mod extract;
