@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::query::{CaptureReport, MatchReport, Pattern, find_all};
-use crate::{Source, parse_module};
+use crate::rename::{RenameError, RenameOptions, rename_in_file, rename_named};
+use crate::{Edit, ModuleName, Project, ProjectFile, Semantic, Source, edit, parse_module};
 
 /// What [`cst_find_pattern`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -42,6 +43,63 @@ pub fn cst_find_pattern(source: &str, pattern: &str) -> CstFindResult {
         )
     });
     CstFindResult { matches, error }
+}
+
+/// What [`cst_rename`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CstRenameResult {
+    pub changed: bool,
+    /// How many places were changed.
+    pub replacements: usize,
+    /// The source afterwards; as it was if nothing changed.
+    pub new_source: String,
+    pub error: Option<String>,
+}
+
+/// Renames a function, class, variable or `Class.method` within the source of a module, with everything in it that refers to it.
+/// Namesakes in other scopes stay. A name that only an inner scope binds is found if there is just one such scope.
+pub fn cst_rename(source: &str, old_name: &str, new_name: &str) -> CstRenameResult {
+    match rename_in_source(source, old_name, new_name) {
+        Ok((replacements, new_source)) => {
+            CstRenameResult { changed: new_source != source, replacements, new_source, error: None }
+        }
+        Err(error) => {
+            CstRenameResult { new_source: source.to_owned(), error: Some(error), ..Default::default() }
+        }
+    }
+}
+
+fn rename_in_source(source: &str, old: &str, new: &str) -> Result<(usize, String), String> {
+    /// The module needs some name for its symbols to have one; it never shows.
+    const MODULE: &str = "__module__";
+    let parsed = parse_module(Source::from_text(source));
+    let file = ProjectFile { path: "the source".to_owned(), module: ModuleName::module(MODULE), parsed };
+    let project = Project { files: vec![file] };
+    let options = RenameOptions::default();
+    let planned = rename_named(&project, &format!("{MODULE}.{old}"), new, &options, None);
+    let edits: Vec<Edit> = match planned {
+        Ok(plan) => plan.files.into_iter().flat_map(|file| file.edits).collect(),
+        Err(RenameError::UnknownName { .. }) => {
+            let file = &project.files[0];
+            let semantic = Semantic::of_module(&file.parsed, file.module.clone());
+            let mut namesakes = semantic.symbols().filter(|(_, symbol)| symbol.name == old).map(|(id, _)| id);
+            match (namesakes.next(), namesakes.next()) {
+                (Some(symbol), None) => {
+                    let edits = rename_in_file(&semantic, symbol, new, &options, &file.path);
+                    edit::order(edits.map_err(|error| error.to_string())?)
+                        .map_err(|error| error.to_string())?
+                }
+                (Some(_), Some(_)) => {
+                    return Err(format!("`{old}` names different things in several scopes"));
+                }
+                (None, _) => return Err(format!("nothing is called `{old}`")),
+            }
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let replacements = edits.len();
+    let text = edit::apply(project.files[0].parsed.text(), edits).map_err(|error| error.to_string())?;
+    Ok((replacements, text))
 }
 
 impl From<MatchReport> for CstMatch {

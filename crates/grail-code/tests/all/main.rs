@@ -11,5 +11,6 @@ mod query;
 mod refactor;
 mod rename;
 mod semantic;
+mod tools;
 #[cfg(feature = "types")]
 mod types;
