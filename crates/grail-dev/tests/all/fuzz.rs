@@ -3,9 +3,11 @@
 //! A failure prints a seed; `BOLERO_RANDOM_SEED=… cargo test -p grail-dev fuzz` repeats it.
 
 use bolero::check;
+use grail_code::data::DataError;
 use grail_code::imports::{self, ImportRequest, UnusedOptions};
+use grail_code::query::{self, Pattern};
 use grail_code::{Edit, Semantic, Source, Span, edit, parse_module};
-use grail_dev::roundtrip::rebuild;
+use grail_dev::roundtrip::{check_data, rebuild};
 
 /// Fragments that make Python-like nonsense far more often than random bytes do.
 #[rustfmt::skip]
@@ -135,5 +137,50 @@ fn removing_unused_imports_keeps_a_module_valid() {
             let again = parse_module(Source::from_text(changed.as_str()));
             assert!(again.is_valid(), "{text:?} became {changed:?}");
         }
+    });
+}
+
+#[test]
+fn the_tree_as_data_prints_as_it_was() {
+    check!().with_type::<(bool, Vec<u8>)>().for_each(|(is_valid, picks)| {
+        let text = if *is_valid { statements(picks) } else { python_like(picks) };
+        let parsed = parse_module(Source::from_text(text));
+        if let Err(error) = check_data(&parsed) {
+            assert!(error.is::<DataError>(), "{error}: {:?}", parsed.text());
+        }
+    });
+}
+
+#[test]
+fn any_pattern_is_compiled_or_refused_and_its_words_are_in_every_match() {
+    const PIECES: [&str; 16] = [
+        "$X",
+        "$$$",
+        "$$$REST",
+        "$_",
+        "$",
+        "$x",
+        "type: Call",
+        "func: ",
+        "\n  ",
+        "any: [",
+        "not: {",
+        "- ",
+        "$X.a",
+        "f($X)",
+        "…",
+        "",
+    ];
+    check!().with_type::<(Vec<(bool, u8)>, Vec<u8>)>().for_each(|(pieces, picks)| {
+        let piece = |(is_fragment, pick): &(bool, u8)| {
+            let list = if *is_fragment { &FRAGMENTS[..] } else { &PIECES[..] };
+            list[usize::from(*pick) % list.len()]
+        };
+        let pattern: String = pieces.iter().take(8).map(piece).collect();
+        let Ok(pattern) = Pattern::parse(&pattern) else { return };
+        let parsed = parse_module(Source::from_text(statements(&picks[..picks.len().min(12)])));
+        let semantic = Semantic::new(&parsed);
+        let found = query::find_all(&parsed, Some(&semantic), &pattern);
+        assert!(found.is_empty() || pattern.prefilter(parsed.text()), "{pattern:?} in {:?}", parsed.text());
     });
 }
