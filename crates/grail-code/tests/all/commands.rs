@@ -184,13 +184,19 @@ fn sample_size() -> usize {
     std::env::var("GRAIL_TEST_FILES").ok().and_then(|count| count.parse().ok()).unwrap_or(100)
 }
 
-/// The Python files of the machine's standard library; none if there is no Python.
+/// The Python files of the machine's standard library, or of the folder in `GRAIL_TEST_SOURCES`; none if there is no Python.
 fn standard_library() -> Vec<PathBuf> {
+    if let Some(folder) = std::env::var_os("GRAIL_TEST_SOURCES") {
+        return python_files(PathBuf::from(folder));
+    }
     let program = "import sysconfig; print(sysconfig.get_paths()['stdlib'])";
     let Ok(output) = std::process::Command::new("python3").args(["-c", program]).output() else {
         return Vec::new();
     };
-    let root = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    python_files(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+fn python_files(root: PathBuf) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![root];
     while let Some(folder) = folders.pop() {

@@ -135,7 +135,7 @@ fn remove(context: &CommandContext<'_>, arguments: &Arguments) -> Result<Command
                 let end = decorator.span().end + gap as u32;
                 outcome.edits.push(Edit::remove(Span::new(decorator.span().start, end)));
             }
-            outcome.remove_imports_if_unused.extend(imports_of(context, expression));
+            outcome.remove_imports_if_unused.extend(context.imports_used_in(expression.span()));
         }
     }
     Ok(outcome)
@@ -147,21 +147,6 @@ fn is_about_the_line(comment: &str) -> bool {
     ["noqa", "type:", "pragma", "pylint:", "ruff:", "pyright:", "mypy:"]
         .iter()
         .any(|marker| content.starts_with(marker))
-}
-
-/// The imports that may lose their last use with this decorator.
-fn imports_of(context: &CommandContext<'_>, expression: Node<'_>) -> Vec<ImportRequest> {
-    let names = expression.subtree().filter(|node| node.kind() == Kind::Name);
-    let symbols = names.filter_map(|name| context.semantic.symbol_of(name));
-    let bindings = symbols.flat_map(|symbol| &context.semantic.symbol(symbol).bindings);
-    let imported = bindings.filter_map(|id| context.semantic.binding(*id).imported.as_deref());
-    imported
-        .flat_map(|imported| {
-            let from = imported.rsplit_once('.').map(|(module, name)| ImportRequest::name(module, name));
-            [Some(ImportRequest::module(imported)), from]
-        })
-        .flatten()
-        .collect()
 }
 
 fn targets<'a>(context: &CommandContext<'a>, arguments: &Arguments) -> Result<Vec<Node<'a>>, CommandError> {

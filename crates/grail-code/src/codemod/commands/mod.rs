@@ -8,6 +8,7 @@ mod apply;
 mod convert_format_string;
 mod convert_named_tuple_to_dataclass;
 mod convert_percent_format_string;
+mod convert_type_comments;
 mod convert_union_to_or;
 mod decorators;
 mod ensure_import_present;
@@ -19,8 +20,10 @@ mod noop;
 mod optional_to_or_none;
 mod order_default_parameters;
 mod remove_unused_imports;
+mod rename;
 mod rename_typing_generic_aliases;
 mod strip_strings_from_types;
+mod type_comment;
 mod type_expressions;
 mod unions;
 mod unnecessary_format_string;
@@ -32,7 +35,7 @@ use thiserror::Error;
 pub use apply::{CommandResult, run};
 
 use crate::imports::ImportRequest;
-use crate::{Edit, EditConflict, Kind, Node, Parsed, Semantic};
+use crate::{Edit, EditConflict, Kind, Node, Parsed, Semantic, Span};
 
 /// A built-in codemod that looks at one file at a time.
 pub struct Command {
@@ -105,6 +108,7 @@ pub const ALL: &[Command] = &[
     convert_format_string::COMMAND,
     convert_named_tuple_to_dataclass::COMMAND,
     convert_percent_format_string::COMMAND,
+    convert_type_comments::COMMAND,
     convert_union_to_or::COMMAND,
     ensure_import_present::COMMAND,
     header_comments::FIX,
@@ -115,6 +119,7 @@ pub const ALL: &[Command] = &[
     decorators::REMOVE,
     header_comments::REMOVE,
     remove_unused_imports::COMMAND,
+    rename::COMMAND,
     rename_typing_generic_aliases::COMMAND,
     strip_strings_from_types::COMMAND,
     unnecessary_format_string::COMMAND,
@@ -193,6 +198,21 @@ impl<'a> CommandContext<'a> {
 
     fn nodes_of(&self, kind: Kind) -> impl Iterator<Item = Node<'a>> {
         self.parsed.nodes_of(kind)
+    }
+
+    /// The imports that may lose their last use when a span is removed.
+    fn imports_used_in(&self, span: Span) -> Vec<ImportRequest> {
+        let references = self.semantic.references().iter().filter(|it| span.covers(it.span));
+        let symbols = references.filter_map(|reference| reference.symbol);
+        let bindings = symbols.flat_map(|symbol| &self.semantic.symbol(symbol).bindings);
+        let imported = bindings.filter_map(|id| self.semantic.binding(*id).imported.as_deref());
+        imported
+            .flat_map(|imported| {
+                let from = imported.rsplit_once('.').map(|(module, name)| ImportRequest::name(module, name));
+                [Some(ImportRequest::module(imported)), from]
+            })
+            .flatten()
+            .collect()
     }
 
     /// Whether a name can be imported into the module: nothing else goes by it, or exactly this import does.

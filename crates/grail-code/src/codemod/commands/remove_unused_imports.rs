@@ -18,5 +18,7 @@ pub(super) const COMMAND: Command = Command {
 fn run(context: &CommandContext<'_>, arguments: &Arguments) -> Result<CommandOutcome, CommandError> {
     let options = UnusedOptions { include_packages: arguments.is_set("include-packages")? };
     let edits = remove_unused(context.semantic, &options);
-    Ok(CommandOutcome { edits, ..CommandOutcome::default() })
+    // A block that goes with its last import may take another import's last use with it.
+    let remove_imports_if_unused = edits.iter().flat_map(|edit| context.imports_used_in(edit.span)).collect();
+    Ok(CommandOutcome { edits, remove_imports_if_unused, ..CommandOutcome::default() })
 }
