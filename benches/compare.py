@@ -35,6 +35,17 @@ for path in pathlib.Path(sys.argv[1]).rglob("*.py"):
 print(different, "files differ or fail")
 """
 
+ROPE_RENAME = """
+import sys
+from rope.base.project import Project
+from rope.refactor.rename import Rename
+project = Project(sys.argv[1], ropefolder=None)
+module = project.get_resource("textwrap.py")
+offset = module.read().index("class TextWrapper") + len("class ")
+changes = Rename(project, module, offset).get_changes("TextFolder")
+print(len(changes.changes), "files would change")
+"""
+
 
 def tasks(corpus, grail, grail_dev):
     """Name of the task -> the commands that do it, Grail's first."""
@@ -50,6 +61,10 @@ def tasks(corpus, grail, grail_dev):
         "unused imports": {
             "grail": [grail, "code", "imports", "unused", corpus],
             "ruff": [BINARIES / "ruff", "check", "--isolated", "--no-cache", "--select", "F401", corpus],
+        },
+        "rename `textwrap.TextWrapper`": {
+            "grail": [grail, "code", "rename", "--name", "textwrap.TextWrapper", "TextFolder", "--in", corpus],
+            "rope": [sys.executable, "-c", ROPE_RENAME, corpus],
         },
     }
 
