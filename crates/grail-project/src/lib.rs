@@ -21,7 +21,7 @@ pub use config::{
 pub use diff::unified_diff;
 pub use error::{ConfigProblem, ProjectError};
 pub use init::{InitEntry, InitReport, InitStatus, init_project};
-pub use load::{LoadedFile, LoadedProject, load_project};
+pub use load::{LoadedFile, LoadedProject, load_project, project_path};
 pub use modules::SourceRoots;
 pub use python::{Interpreter, find_interpreters};
 pub use read::{DEFAULT_MAX_BYTES, Fingerprint, SourceFile, read_source};

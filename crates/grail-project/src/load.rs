@@ -90,7 +90,7 @@ impl LoadedProject {
 }
 
 /// Relative to the root, with `/`; a file outside keeps its whole path.
-fn project_path(root: &Path, path: &Path) -> String {
+pub fn project_path(root: &Path, path: &Path) -> String {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let relative = real.strip_prefix(root).unwrap_or(&real);
     relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")

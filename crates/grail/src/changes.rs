@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Exit;
 use crate::cli::Format;
-use crate::files::ProjectFiles;
+use crate::files::{Note, ProjectFiles};
 use crate::render::{ErrorRecord, Terminal, count, path_text};
 
 /// Flatten this into the arguments of a command that changes files.
@@ -30,9 +30,11 @@ pub enum OnProblem {
 }
 
 #[derive(Debug, Serialize)]
-struct ChangesRecord {
+struct ChangesRecord<'a> {
     changes: Vec<ChangeRecord>,
     written: bool,
+    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
+    notes: &'a [Note],
     errors: Vec<ErrorRecord>,
 }
 
@@ -63,6 +65,7 @@ pub fn finish_changes(
         Format::Json => terminal.json(&ChangesRecord {
             changes: changes.changes.iter().map(change_record).collect(),
             written,
+            notes: &files.notes,
             errors: files.error_records(),
         })?,
         Format::Text if arguments.write => {}
@@ -70,6 +73,11 @@ pub fn finish_changes(
             for change in &changes.changes {
                 terminal.diff(&unified_diff(change))?;
             }
+        }
+    }
+    if terminal.format() == Format::Text {
+        for Note { path, message } in &files.notes {
+            terminal.note(format_args!("{}: {message}", path.display()))?;
         }
     }
     let exit = if arguments.check && !changes.is_empty() { Exit::Findings } else { Exit::Fine };

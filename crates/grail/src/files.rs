@@ -8,6 +8,7 @@ use grail_project::{
     LoadedProject, Project, ProjectError, PythonFile, SourceFile, WalkOptions, load_project, map_sources,
     walk_python_files,
 };
+use serde::Serialize;
 
 use crate::Exit;
 use crate::progress::Progress;
@@ -31,6 +32,15 @@ pub struct ProjectFiles {
     pub files: Vec<PythonFile>,
     /// What could not be read or worked on. A command that met problems exits with 2.
     pub problems: Vec<ProjectError>,
+    /// What is worth a word although nothing is wrong.
+    pub notes: Vec<Note>,
+}
+
+/// A word on one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    pub path: PathBuf,
+    pub message: String,
 }
 
 impl PathArguments {
@@ -42,7 +52,7 @@ impl PathArguments {
         let exclude = project.config.project.exclude.iter().chain(&self.exclude).cloned().collect();
         let options = WalkOptions { root: project.root.clone(), exclude };
         let walked = walk_python_files(paths, &options)?;
-        Ok(ProjectFiles { project, files: walked.files, problems: walked.problems })
+        Ok(ProjectFiles { project, files: walked.files, problems: walked.problems, notes: Vec::new() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The specification of `grail-code`, one topic a module.
 
 mod agreement;
+mod codemod;
 mod commands;
 mod data;
 mod extract;

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod changes;
+mod codemod;
+mod guides;
 mod imports;
 mod init;
 mod rename;

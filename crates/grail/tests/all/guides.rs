@@ -1,0 +1,95 @@
+//! Every example in the guides runs.
+//!
+//! A section of a guide is a project: a fence with a path makes a file, a `console` fence runs commands one after the other and shows
+//! exactly what they print.
+
+use std::fs;
+use std::path::Path;
+
+use crate::scratch::Scratch;
+
+#[derive(Default)]
+struct Section {
+    title: String,
+    files: Vec<(String, String)>,
+    consoles: Vec<String>,
+}
+
+#[test]
+fn the_examples_in_the_guides_do_what_they_show() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let guide = fs::read_to_string(&path).unwrap();
+        for section in sections(&guide) {
+            check(&section, &path);
+        }
+    }
+}
+
+fn check(section: &Section, guide: &Path) {
+    if section.consoles.is_empty() {
+        return;
+    }
+    let files: Vec<(&str, &str)> =
+        section.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let scratch = Scratch::new(&[&[("grail.toml", "")], &files[..]].concat());
+    for console in &section.consoles {
+        let mut actual = String::new();
+        for line in console.lines().filter_map(|line| line.strip_prefix("$ ")) {
+            actual.push_str(&format!("$ {line}\n{}", run(&scratch, line)));
+        }
+        assert_eq!(&actual, console, "{}: {}", guide.display(), section.title);
+    }
+}
+
+fn run(scratch: &Scratch, line: &str) -> String {
+    let words = split(line);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match &words[..] {
+        ["cat", path] => scratch.read(path),
+        ["grail", arguments @ ..] => {
+            let output = scratch.command(arguments).output().unwrap();
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+        }
+        _ => panic!("a guide can only run `grail` and `cat`, not `{line}`"),
+    }
+}
+
+fn sections(guide: &str) -> Vec<Section> {
+    let mut sections = vec![Section::default()];
+    let mut open: Option<(String, String)> = None;
+    for line in guide.split_inclusive('\n') {
+        match (&mut open, line.strip_prefix("```")) {
+            (None, Some(words)) => open = Some((words.trim().to_owned(), String::new())),
+            (Some((_, content)), None) => content.push_str(line),
+            (Some(_), Some(_)) => {
+                let (words, content) = open.take().unwrap();
+                let section = sections.last_mut().unwrap();
+                match words.split_once(' ') {
+                    None if words == "console" => section.consoles.push(content),
+                    Some((_, path)) => section.files.push((path.to_owned(), content)),
+                    None => {}
+                }
+            }
+            (None, None) => {
+                if let Some(title) = line.strip_prefix("## ") {
+                    sections.push(Section { title: title.trim().to_owned(), ..Section::default() });
+                }
+            }
+        }
+    }
+    sections
+}
+
+/// Splits a command at spaces, like a shell; single quotes hold words together.
+fn split(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('\'').enumerate() {
+        match index % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words
+}
