@@ -11,6 +11,7 @@ mod error;
 mod extract;
 mod keyword_only;
 mod remove_parameter;
+mod stub;
 mod target;
 
 pub use add_parameter::{ParameterPosition, ParameterSpec, add_parameter};
@@ -18,6 +19,7 @@ pub use error::{Place, RefactorError};
 pub use extract::{Extraction, Selection, extract_function};
 pub use keyword_only::make_keyword_only;
 pub use remove_parameter::{RemoveParameter, remove_parameter};
+pub use stub::{StubChange, StubOptions, apply_stub};
 pub use target::Target;
 
 use crate::{FileEdits, Project, Span};

@@ -56,6 +56,8 @@ pub enum RefactorError {
     NothingSelected { place: Place },
     #[error("{place}: cannot extract this: {reason}")]
     CannotExtract { reason: String, place: Place },
+    #[error("{place}: {error}")]
+    Import { error: crate::imports::ImportError, place: Place },
     #[error("{place}: two changes want the same bytes")]
     Overlap { place: Place },
 }

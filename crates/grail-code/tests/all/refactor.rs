@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use grail_code::refactor::{
-    Location, ParameterPosition, ParameterSpec, RefactorError, RemoveParameter, Selection, SignatureChange,
-    Target, add_parameter, extract_function, make_keyword_only, remove_parameter,
+    Location, Note, ParameterPosition, ParameterSpec, RefactorError, RemoveParameter, Selection,
+    SignatureChange, StubOptions, Target, add_parameter, apply_stub, extract_function, make_keyword_only,
+    remove_parameter,
 };
 use grail_code::{FileEdits, ModuleName, Position, Project, ProjectFile, Source, Span, edit, parse_module};
 
@@ -40,6 +41,11 @@ fn signatures_change_with_their_calls() {
 fn a_selection_becomes_a_function() {
     run("extract-function");
     run("extract-function-refused");
+}
+
+#[test]
+fn stubs_annotate_their_source() {
+    run("apply-stub");
 }
 
 fn run(name: &str) {
@@ -160,6 +166,7 @@ fn outcome(case: &Case) -> Outcome {
             make_keyword_only(&project, target, &names, extra)
         }),
         "extract function" => extract(case, &project, &request),
+        "apply stub" => stub(case, &project, &request),
         other => panic!("{other}"),
     };
     result.unwrap_or_else(|error| vec![error_block(&error)])
@@ -227,13 +234,34 @@ fn change_signature(
         let lines: String = change.unsure.iter().map(|place| position(project, place) + "\n").collect();
         outcome.push(Block { words: vec!["unsure".to_owned()], content: lines });
     }
-    if !change.notes.is_empty() {
-        let line = |note: &grail_code::refactor::Note| {
-            format!("{}: {}\n", position(project, &note.location), note.message)
-        };
-        let content = change.notes.iter().map(line).collect();
-        outcome.push(Block { words: vec!["notes".to_owned()], content });
+    outcome.extend(notes(project, &change.notes));
+    Ok(outcome)
+}
+
+fn notes(project: &Project, notes: &[Note]) -> Option<Block> {
+    let line = |note: &Note| format!("{}: {}\n", position(project, &note.location), note.message);
+    let content: String = notes.iter().map(line).collect();
+    (!notes.is_empty()).then(|| Block { words: vec!["notes".to_owned()], content })
+}
+
+fn stub(case: &Case, project: &Project, request: &Request) -> Result<Outcome, RefactorError> {
+    let block = case.blocks.iter().find(|block| block.words[0] == "pyi").expect("a stub");
+    let file = &project.files[0];
+    let stub = ProjectFile {
+        path: block.words[1].clone(),
+        module: file.module.clone(),
+        parsed: parse_module(Source::from_text(block.content.as_str())),
+    };
+    let options = StubOptions { overwrite: request.get("overwrite").is_some() };
+    let change = apply_stub(file, &stub, &options)?;
+    let edits = vec![FileEdits { path: file.path.clone(), edits: change.edits }];
+    let mut outcome = if edits[0].edits.is_empty() { Vec::new() } else { after(project, &edits) };
+    let mut all = Project::default();
+    for (path, text) in [(&file.path, file.parsed.text()), (&stub.path, stub.parsed.text())] {
+        let parsed = parse_module(Source::from_text(text));
+        all.files.push(ProjectFile { path: path.clone(), module: file.module.clone(), parsed });
     }
+    outcome.extend(notes(&all, &change.notes));
     Ok(outcome)
 }
 
