@@ -61,30 +61,33 @@ fn removal(
     let parsed = statement.parsed();
     let source = parsed.source();
     let span = statement.span();
-    let semicolon = parsed
-        .token_after(span.end)
-        .filter(|token| token.kind() == TokenKind::Semi)
-        .map(|token| token.range_span());
-    let line_start = source.line_start(span.start);
-    let before = Span::new(line_start, span.start).of(parsed.text());
-    let is_first_on_line = before.trim().is_empty();
-    let end = semicolon.map_or(span.end, |semicolon| semicolon.end);
-    let after = Span::new(end, source.line_end(end)).of(parsed.text()).trim_start();
-    let is_last_on_line = after.is_empty() || after.starts_with('#');
-    if is_first_on_line && is_last_on_line {
-        return whole_lines(parsed, Span::new(line_start, source.next_line_start(end)), comments);
-    }
     let place = siblings.iter().position(|sibling| *sibling == statement).unwrap_or(0);
     let is_on_same_line = |node: &&Node<'_>| {
         let gap = Span::new(span.end.min(node.span().end), span.start.max(node.span().start));
         parsed.tokens_in(gap).iter().all(|token| token.kind() != TokenKind::Newline)
     };
+    let line: Vec<Node<'_>> = siblings.iter().filter(is_on_same_line).copied().collect();
+    let (first, last) = (line.first().unwrap_or(&statement).span(), line.last().unwrap_or(&statement).span());
+    let semicolon = parsed
+        .token_after(last.end)
+        .filter(|token| token.kind() == TokenKind::Semi)
+        .map(|token| token.range_span());
+    let end = semicolon.map_or(last.end, |semicolon| semicolon.end);
+    if !line.iter().any(|sibling| is_kept(*sibling)) {
+        let line_start = source.line_start(first.start);
+        let before = Span::new(line_start, first.start).of(parsed.text());
+        let after = Span::new(end, source.line_end(end)).of(parsed.text()).trim_start();
+        let is_last_on_line = after.is_empty() || after.starts_with('#');
+        if before.trim().is_empty() && is_last_on_line {
+            return whole_lines(parsed, Span::new(line_start, source.next_line_start(end)), comments);
+        }
+    }
     match siblings.get(place + 1).filter(is_on_same_line) {
         Some(next) => Span::new(span.start, next.span().start),
         None => {
-            let mut earlier = siblings[..place].iter().rev().filter(is_on_same_line);
+            let mut earlier = line.iter().rev().filter(|sibling| is_kept(**sibling));
             // Without one that stays, the neighbours' own removals reach up to here.
-            earlier.find(|sibling| is_kept(**sibling)).map_or(span, |kept| Span::new(kept.span().end, end))
+            earlier.next().map_or(span, |kept| Span::new(kept.span().end, end))
         }
     }
 }

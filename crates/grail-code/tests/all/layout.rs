@@ -136,6 +136,7 @@ fn a_statement_goes_with_its_lines() {
     check_statements("a; drop\n", keep, "a\n");
     check_statements("drop; a\n", keep, "a\n");
     check_statements("a; drop1; drop2;\n", keep, "a\n");
+    check_statements("a\ndrop1; drop2;  # why\nb\n", keep, "a\nb\n");
     check_statements("if x:\n    drop  # why\n", keep, "if x:\n    pass  # why\n");
     check_statements("if x: drop1; drop2\nelse: drop3\n", keep, "if x: pass\nelse: pass\n");
     check_statements("if x:\n    drop1\n    drop2\n", keep, "if x:\n    pass\n");
@@ -172,6 +173,8 @@ fn indentation_is_read_from_the_file() {
 const SAMPLE: &str = include_str!("../../specs/layout/sample.py");
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
+
     #[test]
     fn any_statements_can_go(picks in proptest::collection::vec(any::<prop::sample::Index>(), 1..6)) {
         let parsed = parse(SAMPLE);
