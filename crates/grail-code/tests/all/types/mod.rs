@@ -177,6 +177,17 @@ def use(a: A):
 }
 
 #[test]
+fn spans_are_bytes_of_the_given_text() {
+    check(
+        "# file: a.py\n\u{feff}class A:\r\n    é = 'ü'\r\n    def «größe»(self): ...\r\n\r\nA().«größe»()  # größe\r\n",
+    );
+    // Identifiers are compared in NFKC: the ligature is the same name.
+    check(
+        "# file: a.py\nclass A:\n    def «ﬁnd»(self): ...\nA().«find»()\n# file: b.py\nfrom a import A\nA().«ﬁnd»()\n",
+    );
+}
+
+#[test]
 fn hostile_nesting_is_skipped_and_reported() {
     let deep = [
         format!("run = {}1", "-".repeat(100_000)),
