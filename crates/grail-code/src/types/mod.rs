@@ -29,6 +29,7 @@
 
 mod database;
 mod keywords;
+mod member_oracle;
 mod nesting;
 mod occurrences;
 mod references;

@@ -13,6 +13,7 @@ use ty_python_core::definition::Definition;
 use ty_python_core::place::ScopedPlaceId;
 use ty_python_core::{ProgramFile, semantic_index};
 use ty_python_semantic::{Db, SemanticModel, contains_identifier};
+use unicode_normalization::UnicodeNormalization;
 
 use super::keywords::{function_scope, parameter_places};
 use super::resolve::{
@@ -207,8 +208,10 @@ fn parameter_target<'db>(
     Some(Target { name: name.clone(), places, kind: TargetKind::Parameter { functions, callee }, outside })
 }
 
-/// Whether `text` may contain the identifier. Python compares identifiers in NFKC, so other scripts cannot be searched
-/// for as text.
+/// Whether `text` may contain the identifier. Python compares identifiers in NFKC, so other scripts cannot simply be
+/// searched for as text.
 pub(super) fn mentions(text: &str, name: &str) -> bool {
-    !name.is_ascii() || contains_identifier(text, name)
+    !name.is_ascii()
+        || contains_identifier(text, name)
+        || !text.is_ascii() && contains_identifier(&text.nfkc().collect::<String>(), name)
 }

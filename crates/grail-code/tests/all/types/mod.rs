@@ -4,6 +4,7 @@
 mod families;
 mod keywords;
 mod members;
+mod rename;
 
 use grail_code::types::{Location, Outside, References, TypeOracle};
 
