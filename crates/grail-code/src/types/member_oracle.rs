@@ -6,7 +6,7 @@ use ruff_db::source::source_text;
 
 use super::{Location, Outside, TypeOracle, identifier_at};
 use crate::Span;
-use crate::rename::{MemberOracle, MemberReferences};
+use crate::rename::{MemberOracle, MemberOrigin, MemberReferences};
 
 impl MemberOracle for TypeOracle {
     fn references(&self, path: &str, offset: u32) -> MemberReferences {
@@ -21,7 +21,12 @@ impl MemberOracle for TypeOracle {
             let spans = name.iter().flat_map(|name| words(&text, name));
             unsure.extend(spans.map(|span| (skipped.clone(), span)));
         }
-        MemberReferences { certain: pairs(found.certain), unsure, is_external: found.outside == Outside::Yes }
+        let outside = match found.outside {
+            Outside::No => MemberOrigin::Inside,
+            Outside::Maybe => MemberOrigin::Unknown,
+            Outside::Yes => MemberOrigin::Outside,
+        };
+        MemberReferences { certain: pairs(found.certain), unsure, outside }
     }
 }
 
