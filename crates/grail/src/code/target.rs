@@ -146,8 +146,10 @@ impl MemberOracle for NoTypes {
 mod types {
     //! The type-aware oracle over all files of a project, built when it is first asked.
 
-    use grail_code::rename::{MemberOracle, MemberOrigin, MemberReferences};
-    use grail_code::types::{Location, Outside, TypeOracle};
+    use std::cell::OnceCell;
+
+    use grail_code::rename::{MemberOracle, MemberReferences};
+    use grail_code::types::TypeOracle;
     use grail_project::load_project;
 
     use crate::files::ProjectFiles;
@@ -189,19 +191,7 @@ mod types {
             let Some(types) = self.types.get_or_init(|| self.build()) else {
                 return MemberReferences::default();
             };
-            let references = types.references(path, offset);
-            let pairs = |locations: Vec<Location>| {
-                locations.into_iter().map(|location| (location.path, location.span)).collect()
-            };
-            MemberReferences {
-                certain: pairs(references.certain),
-                unsure: pairs(references.unsure),
-                outside: match references.outside {
-                    Outside::No => MemberOrigin::Inside,
-                    Outside::Maybe => MemberOrigin::Unknown,
-                    Outside::Yes => MemberOrigin::Outside,
-                },
-            }
+            MemberOracle::references(types, path, offset)
         }
     }
 }
