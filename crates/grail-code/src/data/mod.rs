@@ -17,12 +17,14 @@ mod codegen;
 mod docstring;
 mod layout;
 mod precedence;
+mod reference;
 mod trivia;
 mod walk;
 
 pub use build::{MAX_DEPTH, tree};
 pub use codegen::{code_of, codegen};
 pub use docstring::docstring;
+pub use reference::node_reference;
 pub use walk::{Change, Visit, deep_equals, findall, matches, remove, replace, transform, visit};
 
 use thiserror::Error;
@@ -42,6 +44,47 @@ pub enum DataError {
     NotAList { parent: String, field: String, count: usize },
     #[error("there is no node with the id {id}")]
     NoSuchNode { id: u64 },
+    #[error("{0}")]
+    NotJson(String),
+}
+
+/// Reads data that another program wrote. Any tree of at most [`MAX_DEPTH`] levels is read, and nothing deeper.
+pub fn from_json(text: &str) -> Result<serde_json::Value, DataError> {
+    let depth = json_depth(text.as_bytes());
+    // Every level of the tree may be a list in an object; some more for what wraps the tree.
+    if depth > 2 * MAX_DEPTH + 8 {
+        return Err(DataError::TooDeep { depth: depth / 2 });
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    let value = stacker::grow(STACK_FOR_JSON, || serde::Deserialize::deserialize(&mut reader));
+    value
+        .and_then(|value| reader.end().map(|()| value))
+        .map_err(|error| DataError::NotJson(error.to_string()))
+}
+
+const STACK_FOR_JSON: usize = 16 * 1024 * 1024;
+
+/// How deep brackets nest outside strings.
+fn json_depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = text.iter();
+    let mut is_string = false;
+    while let Some(byte) = bytes.next() {
+        match (is_string, byte) {
+            (true, b'\\') => {
+                bytes.next();
+            }
+            (_, b'"') => is_string = !is_string,
+            (false, b'{' | b'[') => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            (false, b'}' | b']') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// Parts of a compound statement that start a line of their own.

@@ -228,6 +228,7 @@ fn python_agrees() {
         return;
     };
     check_agreement(&python, "cpython");
+    check_guide(&python, "cpython");
 }
 
 #[test]
@@ -235,15 +236,13 @@ fn the_sandbox_agrees() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let made = Command::new(root.join("scripts/venv")).output();
     let python = root.join(".venv/bin/python");
-    let has_monty = Command::new(&python)
-        .args(["-c", "import pydantic_monty"])
-        .output()
-        .is_ok_and(|run| run.status.success());
-    if !has_monty {
+    let asked = Command::new(&python).args(["-c", "import pydantic_monty"]).output();
+    if !asked.is_ok_and(|run| run.status.success()) {
         eprintln!("SKIPPED: `scripts/venv` could not install the sandbox: {made:?}");
         return;
     }
     check_agreement(&python, "monty");
+    check_guide(&python, "monty");
 }
 
 fn find_python() -> Option<PathBuf> {
@@ -258,21 +257,51 @@ fn find_python() -> Option<PathBuf> {
 
 fn check_agreement(python: &Path, engine: &str) {
     let (cases, expected): (Vec<Value>, Vec<Value>) = cases().into_iter().unzip();
+    let results = run_python(python, "agree.py", engine, &cases);
+    assert_eq!(results.len(), expected.len());
+    for ((case, result), expected) in cases.iter().zip(&results).zip(&expected) {
+        assert_eq!(result, expected, "{engine} {}: {}", case["op"], codegen(&case["tree"]));
+    }
+}
+
+/// Runs the examples of the guide: each block of Python, and the block that says what its last line evaluates to.
+fn check_guide(python: &Path, engine: &str) {
+    let guide = include_str!("../../../../docs/guides/tree-as-data.md").replace("\r\n", "\n");
+    let blocks: Vec<(&str, &str)> = guide
+        .split("```python")
+        .skip(1)
+        .filter_map(|rest| rest.split("\n```").next()?.split_once('\n'))
+        .map(|(label, code)| (label.trim(), code))
+        .collect();
+    let source = blocks.iter().find(|(label, _)| *label == "source").expect("the file").1;
+    let tree = data(&format!("{source}\n"));
+    let examples: Vec<&str> =
+        blocks.iter().filter(|(label, _)| label.is_empty()).map(|(_, code)| *code).collect();
+    let expected: Vec<&str> =
+        blocks.iter().filter(|(label, _)| *label == "result").map(|(_, code)| *code).collect();
+    assert_eq!((examples.len(), expected.len()), (5, 5));
+    let cases: Vec<Value> = examples
+        .iter()
+        .map(|code| {
+            let (before, value) = code.rsplit_once('\n').unwrap_or(("", code));
+            json!({"tree": tree, "code": before, "value": value})
+        })
+        .collect();
+    assert_eq!(run_python(python, "guide.py", engine, &cases), expected);
+}
+
+fn run_python(python: &Path, script: &str, engine: &str, cases: &[Value]) -> Vec<Value> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("cases.json");
-    std::fs::write(&file, serde_json::to_vec(&cases).expect("JSON")).expect("written");
+    std::fs::write(&file, serde_json::to_vec(cases).expect("JSON")).expect("written");
     let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let run = Command::new(python)
-        .arg(crate_root.join("tests/python/agree.py"))
+        .arg(crate_root.join("tests/python").join(script))
         .arg(engine)
         .arg(crate_root.join("python/grail_tree.py"))
         .arg(&file)
         .output()
         .expect("Python starts");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let results: Vec<Value> = serde_json::from_slice(&run.stdout).expect("JSON");
-    assert_eq!(results.len(), expected.len());
-    for ((case, result), expected) in cases.iter().zip(&results).zip(&expected) {
-        assert_eq!(result, expected, "{engine} {}: {}", case["op"], codegen(&case["tree"]));
-    }
+    serde_json::from_slice(&run.stdout).expect("JSON")
 }

@@ -8,6 +8,7 @@ mod extract;
 mod hostile;
 mod imports;
 mod layout;
+mod properties;
 mod query;
 mod refactor;
 mod rename;

@@ -6,8 +6,9 @@ use bolero::check;
 use grail_code::data::DataError;
 use grail_code::imports::{self, ImportRequest, UnusedOptions};
 use grail_code::query::{self, Pattern};
-use grail_code::{Edit, Semantic, Source, Span, edit, parse_module};
+use grail_code::{Edit, Semantic, Source, Span, data, edit, parse_module};
 use grail_dev::roundtrip::{check_data, rebuild};
+use serde_json::{Value, json};
 
 /// Fragments that make Python-like nonsense far more often than random bytes do.
 #[rustfmt::skip]
@@ -182,5 +183,50 @@ fn any_pattern_is_compiled_or_refused_and_its_words_are_in_every_match() {
         let semantic = Semantic::new(&parsed);
         let found = query::find_all(&parsed, Some(&semantic), &pattern);
         assert!(found.is_empty() || pattern.prefilter(parsed.text()), "{pattern:?} in {:?}", parsed.text());
+    });
+}
+
+/// Data from a sandboxed program need not look like a tree at all.
+#[test]
+fn whatever_data_is_printed_without_a_panic() {
+    let source = "@d\ndef f(a, *b, c=1) -> int:  # c\n    x = [1, 2]; return f'{a!r:>{w}}'\nfrom m import (a,\n  b)\nwith (a, b): pass\n";
+    let tree = data::tree(&parse_module(Source::from_text(source))).expect("not too deep");
+    let strange = [
+        json!(null),
+        json!([]),
+        json!("x\ny"),
+        json!(-1),
+        json!({}),
+        json!({"type": "Tuple"}),
+        json!([[]]),
+        json!({"type": "If", "body": 1}),
+        json!("# c"),
+        json!(["(", ")"]),
+        json!({"type": "Code", "text": "a\n  b"}),
+    ];
+    check!().with_type::<Vec<(u16, u8)>>().for_each(|changes| {
+        let mut tree = tree.clone();
+        for &(place, pick) in changes {
+            let mut values = vec![&mut tree];
+            let mut count = 0;
+            while let Some(value) = values.pop() {
+                count += 1;
+                if count > place % 600 {
+                    *value = strange[usize::from(pick) % strange.len()].clone();
+                    break;
+                }
+                match value {
+                    Value::Array(items) => values.extend(items),
+                    Value::Object(fields) => values.extend(fields.values_mut()),
+                    _ => {}
+                }
+            }
+        }
+        data::codegen(&tree);
+        data::code_of(&tree);
+        data::docstring(&tree);
+        data::findall(&tree, &json!({"type": "Call", "func": "f"}));
+        let _ = data::transform(tree.clone(), |_| data::Change::Keep);
+        let _ = data::remove(tree, 7);
     });
 }

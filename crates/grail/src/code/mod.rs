@@ -6,6 +6,7 @@ pub mod relocate;
 pub mod rename;
 pub mod symbols;
 pub mod target;
+pub mod tree;
 pub mod usages;
 
 use clap::{Args, Subcommand};
@@ -29,6 +30,7 @@ pub enum Command {
     Rename(rename::Arguments),
     Move(relocate::Arguments),
     Symbols(symbols::Arguments),
+    Tree(tree::Arguments),
     Usages(usages::Arguments),
 }
 
@@ -39,6 +41,7 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         Command::Rename(arguments) => rename::run(arguments, terminal),
         Command::Move(arguments) => relocate::run(arguments, terminal),
         Command::Symbols(arguments) => symbols::run(arguments, terminal),
+        Command::Tree(arguments) => tree::run(arguments, terminal),
         Command::Usages(arguments) => usages::run(arguments, terminal),
     }
 }

@@ -10,4 +10,5 @@ mod imports;
 mod init;
 mod rename;
 mod scratch;
+mod tree;
 mod usage;
