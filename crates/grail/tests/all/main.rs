@@ -6,6 +6,7 @@
 mod changes;
 mod codemod;
 mod guides;
+mod find;
 mod imports;
 mod init;
 mod rename;
