@@ -5,8 +5,8 @@
 
 mod changes;
 mod codemod;
-mod guides;
 mod find;
+mod guides;
 mod imports;
 mod init;
 mod rename;
