@@ -74,7 +74,9 @@ impl<'a> Visitor<'a> for Collector {
                 self.chains.push(Chain { root: name.range(), attributes });
             }
             // `Literal["a"]` holds values, and a string within a string is beyond reach.
-            ast::Expr::Subscript(subscript) if is_literal(&subscript.value) => {}
+            ast::Expr::Subscript(subscript) if is_literal(&subscript.value) => {
+                self.visit_expr(&subscript.value)
+            }
             _ => walk_expr(self, current),
         }
     }

@@ -21,6 +21,7 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(context: &CommandContext<'_>, _arguments: &Arguments) -> Result<CommandOutcome, CommandError> {
     let mut outcome = CommandOutcome::default();
+    let mut bases = Vec::new();
     for class in context.nodes_of(Kind::ClassDef) {
         let base = class.list(Field::Bases).find(|base| is_named_tuple(context, *base));
         let Some(base) = base else { continue };
@@ -38,13 +39,11 @@ fn run(context: &CommandContext<'_>, _arguments: &Arguments) -> Result<CommandOu
         let decorator = format!("@dataclass(frozen=True){}{indentation}", source.newline());
         outcome.edits.push(Edit::insert(keyword, decorator));
         outcome.edits.push(remove_base(class, base));
+        bases.push(base.span());
     }
     if !outcome.edits.is_empty() {
         outcome.add_imports.push(ImportRequest::name("dataclasses", "dataclass"));
-        for name in NAMED_TUPLES {
-            let (module, name) = name.split_once('.').unwrap_or((name, ""));
-            outcome.remove_imports_if_unused.push(ImportRequest::name(module, name));
-        }
+        outcome.remove_imports_if_unused = context.imports_used_in(&bases);
     }
     Ok(outcome)
 }

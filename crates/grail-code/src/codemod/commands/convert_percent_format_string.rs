@@ -103,7 +103,9 @@ fn convert(
                 Part::Conversion(conversion) => {
                     let (value, text) = values.take(conversion.key.as_deref(), literal.quote)?;
                     let (letter, spec) = conversion.format(|integer| {
-                        assumptions.numbers || value.is_some_and(|value| is_number(context, value, integer))
+                        let is_cut = integer && value.is_some_and(|value| value.kind() == Kind::Float);
+                        (assumptions.numbers && !is_cut)
+                            || value.is_some_and(|value| is_number(context, value, integer))
                     })?;
                     Piece::Interpolation(interpolation(&text, letter, &spec))
                 }

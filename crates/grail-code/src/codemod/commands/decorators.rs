@@ -135,7 +135,7 @@ fn remove(context: &CommandContext<'_>, arguments: &Arguments) -> Result<Command
                 let end = decorator.span().end + gap as u32;
                 outcome.edits.push(Edit::remove(Span::new(decorator.span().start, end)));
             }
-            outcome.remove_imports_if_unused.extend(context.imports_used_in(expression.span()));
+            outcome.remove_imports_if_unused.extend(context.imports_used_in(&[expression.span()]));
         }
     }
     Ok(outcome)

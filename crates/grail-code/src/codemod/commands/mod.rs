@@ -200,19 +200,23 @@ impl<'a> CommandContext<'a> {
         self.parsed.nodes_of(kind)
     }
 
-    /// The imports that may lose their last use when a span is removed.
-    fn imports_used_in(&self, span: Span) -> Vec<ImportRequest> {
-        let references = self.semantic.references().iter().filter(|it| span.covers(it.span));
+    /// The imports that may lose their last use when these spans are removed.
+    fn imports_used_in(&self, spans: &[Span]) -> Vec<ImportRequest> {
+        let references = self.semantic.references().iter();
+        let references = references.filter(|it| spans.iter().any(|span| span.covers(it.span)));
         let symbols = references.filter_map(|reference| reference.symbol);
         let bindings = symbols.flat_map(|symbol| &self.semantic.symbol(symbol).bindings);
         let imported = bindings.filter_map(|id| self.semantic.binding(*id).imported.as_deref());
-        imported
+        let mut requests: Vec<_> = imported
             .flat_map(|imported| {
                 let from = imported.rsplit_once('.').map(|(module, name)| ImportRequest::name(module, name));
                 [Some(ImportRequest::module(imported)), from]
             })
             .flatten()
-            .collect()
+            .collect();
+        requests.sort_by_key(ImportRequest::statement);
+        requests.dedup();
+        requests
     }
 
     /// Whether a name can be imported into the module: nothing else goes by it, or exactly this import does.

@@ -19,6 +19,7 @@ fn run(context: &CommandContext<'_>, arguments: &Arguments) -> Result<CommandOut
     let options = UnusedOptions { include_packages: arguments.is_set("include-packages")? };
     let edits = remove_unused(context.semantic, &options);
     // A block that goes with its last import may take another import's last use with it.
-    let remove_imports_if_unused = edits.iter().flat_map(|edit| context.imports_used_in(edit.span)).collect();
+    let spans: Vec<_> = edits.iter().map(|edit| edit.span).collect();
+    let remove_imports_if_unused = context.imports_used_in(&spans);
     Ok(CommandOutcome { edits, remove_imports_if_unused, ..CommandOutcome::default() })
 }

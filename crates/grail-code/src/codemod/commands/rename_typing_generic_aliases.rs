@@ -2,7 +2,6 @@
 
 use super::type_expressions::{TypeTree, annotation_strings};
 use super::{Arguments, Command, CommandContext, CommandError, CommandOutcome, is_shown_as_source};
-use crate::imports::ImportRequest;
 use crate::{Context, Edit, Kind};
 
 const ALIASES: [(&str, &str); 6] = [
@@ -28,7 +27,6 @@ fn run(context: &CommandContext<'_>, _arguments: &Arguments) -> Result<CommandOu
     let trees = std::iter::once(TypeTree::of_file(context))
         .chain(strings.iter().map(|string| TypeTree::of_string(context, string)));
     let names = ALIASES.map(|(name, _)| name);
-    let mut renamed = Vec::new();
     for tree in trees {
         for node in tree.parsed.nodes() {
             if !matches!(node.kind(), Kind::Name | Kind::Attribute) || node.context() != Some(Context::Load) {
@@ -45,15 +43,9 @@ fn run(context: &CommandContext<'_>, _arguments: &Arguments) -> Result<CommandOu
                 continue;
             }
             outcome.edits.push(Edit::replace(tree.in_file(node.span()), *builtin));
-            renamed.push(name);
         }
     }
-    renamed.sort_unstable();
-    renamed.dedup();
-    outcome.remove_imports_if_unused = renamed
-        .into_iter()
-        .filter_map(|name| name.rsplit_once('.'))
-        .map(|(module, name)| ImportRequest::name(module, name))
-        .collect();
+    let spans: Vec<_> = outcome.edits.iter().map(|edit| edit.span).collect();
+    outcome.remove_imports_if_unused = context.imports_used_in(&spans);
     Ok(outcome)
 }

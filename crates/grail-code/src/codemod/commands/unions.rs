@@ -9,7 +9,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::interpolation::Refusal;
 use super::type_expressions::{AnnotationString, TypeTree, annotation_strings};
 use super::{CommandContext, CommandOutcome, is_shown_as_source};
-use crate::imports::ImportRequest;
 use crate::tree::{TokenSpan, string_literal};
 use crate::{Edit, Field, Kind, Node, NodeId, Span, edit};
 
@@ -17,15 +16,6 @@ use crate::{Edit, Field, Kind, Node, NodeId, Span, edit};
 pub(super) enum Form {
     Union,
     Optional,
-}
-
-impl Form {
-    fn name(self) -> &'static str {
-        match self {
-            Form::Union => "Union",
-            Form::Optional => "Optional",
-        }
-    }
 }
 
 /// Converts every union of that form.
@@ -58,11 +48,8 @@ pub(super) fn convert(context: &CommandContext<'_>, form: Form) -> CommandOutcom
     string_edits.retain(|change| !edits.iter().any(|larger| larger.span.covers(change.span)));
     outcome.edits = string_edits;
     outcome.edits.extend(edits);
-    if !outcome.edits.is_empty() {
-        for module in ["typing", "typing_extensions"] {
-            outcome.remove_imports_if_unused.push(ImportRequest::name(module, form.name()));
-        }
-    }
+    let spans: Vec<_> = outcome.edits.iter().map(|edit| edit.span).collect();
+    outcome.remove_imports_if_unused = context.imports_used_in(&spans);
     outcome
 }
 
