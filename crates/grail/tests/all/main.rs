@@ -9,6 +9,7 @@ mod find;
 mod guides;
 mod imports;
 mod init;
+mod readme;
 mod rename;
 mod scratch;
 mod tree;
