@@ -9,6 +9,7 @@ mod extract;
 mod hostile;
 mod imports;
 mod layout;
+mod parse;
 mod properties;
 mod query;
 mod query_properties;
@@ -16,6 +17,7 @@ mod query_structural;
 mod refactor;
 mod rename;
 mod semantic;
+mod source;
 mod tools;
 #[cfg(feature = "types")]
 mod types;
