@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::imports::{self, ImportRequest};
 use crate::query::{CaptureReport, MatchReport, Pattern, find_all};
 use crate::rename::{RenameError, RenameOptions, rename_in_file, rename_named};
 use crate::{Edit, ModuleName, Project, ProjectFile, Semantic, Source, edit, parse_module};
@@ -100,6 +101,56 @@ fn rename_in_source(source: &str, old: &str, new: &str) -> Result<(usize, String
     let replacements = edits.len();
     let text = edit::apply(project.files[0].parsed.text(), edits).map_err(|error| error.to_string())?;
     Ok((replacements, text))
+}
+
+/// What [`cst_add_import`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CstImportResult {
+    /// Whether the import was missing.
+    pub added: bool,
+    /// The source afterwards; as it was if nothing changed.
+    pub new_source: String,
+    pub error: Option<String>,
+}
+
+/// Adds `import module`, or `from module import name`, to the source of a module unless it is there. Leading dots make it relative.
+pub fn cst_add_import(
+    source: &str,
+    module: &str,
+    name: Option<&str>,
+    alias: Option<&str>,
+) -> CstImportResult {
+    match add_import_to_source(source, module, name, alias) {
+        Ok(new_source) => CstImportResult { added: new_source != source, new_source, error: None },
+        Err(error) => CstImportResult { added: false, new_source: source.to_owned(), error: Some(error) },
+    }
+}
+
+fn add_import_to_source(
+    source: &str,
+    module: &str,
+    name: Option<&str>,
+    alias: Option<&str>,
+) -> Result<String, String> {
+    if module.split_whitespace().count() != 1 {
+        return Err(format!("`{module}` is not a module that can be imported"));
+    }
+    let alias = alias.map(|alias| format!(" as {alias}")).unwrap_or_default();
+    let statement = match name {
+        Some(name) => format!("from {module} import {name}{alias}"),
+        None => format!("import {module}{alias}"),
+    };
+    let request = ImportRequest::parse(&statement).map_err(|error| error.to_string())?;
+    let parsed = parse_module(Source::from_text(source));
+    if let Some(problem) = parsed.diagnostics().first() {
+        let at = problem.start;
+        return Err(format!(
+            "the source does not parse: line {}, column {}: {}",
+            at.line, at.column, problem.message
+        ));
+    }
+    let edits = imports::add(&Semantic::new(&parsed), &request).map_err(|error| error.to_string())?;
+    edit::apply(parsed.text(), edits).map_err(|error| error.to_string())
 }
 
 impl From<MatchReport> for CstMatch {

@@ -93,6 +93,25 @@ pub fn slot_of(node: Node<'_>) -> Slot {
     }
 }
 
+/// Whether the parentheses around a node could be left out.
+pub fn are_redundant(node: Node<'_>) -> bool {
+    let slot = node.parent().map_or(Slot::STATEMENT, |parent| slot_in(parent, node));
+    let is_brace = slot.refuses_brace && node.text().starts_with('{');
+    !is_brace && !needs_parentheses(precedence_of(node), slot)
+}
+
+/// Whether a node stands between brackets and commas, where parentheses of its own would be a second pair.
+pub fn is_delimited(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| match parent.kind() {
+        Kind::Call => node.field() == Field::Args,
+        Kind::ClassDef => node.field() == Field::Bases,
+        Kind::Subscript => node.field() == Field::Slice,
+        Kind::Tuple => parent.is_parenthesized_tuple(),
+        Kind::List | Kind::Set | Kind::Dict | Kind::DictItem | Kind::Keyword | Kind::Interpolation => true,
+        _ => false,
+    })
+}
+
 pub fn needs_parentheses(precedence: Precedence, slot: Slot) -> bool {
     match precedence {
         Precedence::Tuple => !slot.takes_tuple,

@@ -6,7 +6,8 @@
 use ruff_python_ast::token::TokenKind;
 use rustc_hash::FxHashMap;
 
-use super::precedence::{Precedence, Slot, needs_parentheses, precedence_of, slot_of};
+use super::precedence::{Precedence, Slot, are_redundant, is_delimited};
+use super::precedence::{needs_parentheses, precedence_of, slot_of};
 use super::template::{Form, Placeholder, has_bare_line_break};
 use super::unsaid::Carried;
 use super::writer::Writer;
@@ -216,8 +217,11 @@ impl<'r, 'a> Renderer<'r, 'a> {
         };
         let inner_text = self.copy.text(node.span());
         let is_broken = !self.is_bracketed(site) && has_bare_line_break(&inner_text);
+        // Parentheses that only the old place needed go, and so do those that would become a second pair.
+        let is_liked = are_redundant(node) && (is_delimited(node) || !is_delimited(site));
         let keeps_own = outer != node.span()
-            && (has_comment(Span::new(outer.start, node.span().start))
+            && (is_liked
+                || has_comment(Span::new(outer.start, node.span().start))
                 || has_comment(Span::new(node.span().end, outer.end)));
         let needs_own = !is_root
             && (is_broken

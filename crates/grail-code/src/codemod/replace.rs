@@ -15,7 +15,9 @@ use super::unsaid::Mentioned;
 use crate::layout::{CommaList, LeadingComments, block_indentation, remove_list_items, remove_statements};
 use crate::query::{Match, Pattern, find_all};
 use crate::tree::TokenSpan;
-use crate::{Edit, Field, Kind, Node, NodeId, Parsed, Semantic, Source, Span, edit, parse_module};
+use crate::{
+    Diagnostic, Edit, Field, Kind, Node, NodeId, Parsed, Semantic, Source, Span, edit, parse_module,
+};
 
 /// What replacing a pattern in one file comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,6 +160,13 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     }
 
     fn target(&self, found: &Match) -> Result<Target<'r, 'a>, String> {
+        // What the parser could not make sense of is in no node, and would be lost.
+        let is_broken = |problem: &Diagnostic| {
+            found.span.start <= problem.span.start && problem.span.start <= found.span.end
+        };
+        if self.parsed.diagnostics().iter().any(is_broken) {
+            return Err("it does not parse".to_owned());
+        }
         let (first, last) = (self.parsed.node(found.node), self.parsed.node(found.last));
         let missing = |what: &str| format!("the replacement is {what}");
         if first.kind().is_statement() {

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use grail_code::codemod::{Codemod, Transformation, apply_to_file};
-use grail_code::{ModuleName, Parsed, Source, parse_module};
+use grail_code::{Kind, ModuleName, Node, Parsed, Source, parse_module};
+use proptest::prelude::*;
 
 #[derive(Default)]
 struct Case {
@@ -118,4 +119,75 @@ fn line_endings_are_those_of_the_file() {
         replace("a($X)", "b(\n    $X,\n)", "if x:\r\n\ta(\"\"\"\r\n\"\"\")\r\n"),
         "if x:\r\n\tb(\r\n\t    \"\"\"\r\n\"\"\",\r\n\t)\r\n"
     );
+}
+
+#[test]
+fn hostile_nesting_is_survived() {
+    let nested = |depth: usize| format!("{}x{}\n", "f(".repeat(depth), ")".repeat(depth));
+    assert_eq!(replace("f($X)", "g($X)", &nested(150)), nested(150).replace("f(", "g("));
+    // Deeper than the parser goes: what it could not read is not touched.
+    assert_eq!(replace("f($X)", "g($X)", &nested(100_000)), nested(100_000));
+    let chain = format!("a{}\n", ".f()".repeat(2_000));
+    assert_eq!(replace("$X.f()", "$X.g()", &chain), chain.replace(".f(", ".g("));
+    let sum = format!("x = {}\n", vec!["f(a)"; 2_000].join(" + "));
+    assert_eq!(replace("f($X)", "$X | b", &sum), sum.replace("f(a)", "(a | b)"));
+}
+
+/// A random expression around calls of `f`.
+fn expressions() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![Just("a".to_owned()), Just("1".to_owned()), Just("'s'".to_owned())];
+    leaf.prop_recursive(4, 24, 3, |inner| {
+        let pair = (inner.clone(), inner.clone());
+        prop_oneof![
+            inner.clone().prop_map(|x| format!("f({x})")),
+            inner.clone().prop_map(|x| format!("(f({x})).b")),
+            inner.clone().prop_map(|x| format!("(not {x})")),
+            inner.clone().prop_map(|x| format!("(-{x})")),
+            inner.clone().prop_map(|x| format!("(lambda: {x})")),
+            inner.clone().prop_map(|x| format!("[x for x in {x} if f({x})]")),
+            pair.clone().prop_map(|(x, y)| format!("({x} + f({y}))")),
+            pair.clone().prop_map(|(x, y)| format!("({x} ** {y})")),
+            pair.clone().prop_map(|(x, y)| format!("({x} or {y})")),
+            pair.clone().prop_map(|(x, y)| format!("({x} < {y})")),
+            pair.clone().prop_map(|(x, y)| format!("({x} if {y} else f(c))")),
+            pair.prop_map(|(x, y)| format!("g({x}, k={y})")),
+        ]
+    })
+}
+
+/// The tree, with `(a or b) or c` as `a or b or c`.
+fn shape(text: &str) -> Vec<(Kind, String)> {
+    let parsed = parse(text);
+    assert!(parsed.is_valid(), "{text}: {:?}", parsed.diagnostics());
+    let leaf = |node: Node<'_>| match node.children().next() {
+        None => node.text().to_owned(),
+        Some(_) => String::new(),
+    };
+    let operator = |node: Node<'_>| (node.kind() == Kind::BoolOp).then(|| node.attribute("op"));
+    let is_joined = |node: &Node<'_>| {
+        operator(*node).is_some() && node.parent().is_some_and(|parent| operator(parent) == operator(*node))
+    };
+    parsed.nodes().filter(|node| !is_joined(node)).map(|node| (node.kind(), leaf(node))).collect()
+}
+
+proptest! {
+    /// Wherever a replacement lands, it is read as one expression: the same as with parentheses everywhere.
+    #[test]
+    fn a_replacement_means_what_it_says(text in expressions(), template in prop_oneof![
+        Just("$X or b"), Just("$X + b"), Just("b ** $X"), Just("$X ** b"), Just("-$X"), Just("not $X"),
+        Just("$X.b"), Just("$X if $X else $X"), Just("lambda: $X"), Just("[$X, *$X]"), Just("$X"), Just("b < $X"),
+    ]) {
+        let text = format!("x = {text}\n");
+        let spaced = template.replace("$X", "($X)");
+        let expected = replace("f($X)", &format!("({spaced})"), &text);
+        let actual = replace("f($X)", template, &text);
+        prop_assert_eq!(shape(&actual), shape(&expected), "{} became {}", text, actual);
+    }
+
+    #[test]
+    fn replacing_by_the_same_changes_nothing(text in expressions()) {
+        let text = format!("x = {text}\n");
+        prop_assert_eq!(replace("f($X)", "f($X)", &text), text.clone());
+        prop_assert_eq!(replace("f($$$X)", "f($$$X)", &text), text);
+    }
 }

@@ -1,6 +1,6 @@
 //! The tools agents call by name: typed results, and an error instead of an empty success.
 
-use grail_code::tools::cst_rename;
+use grail_code::tools::{cst_add_import, cst_rename};
 
 #[test]
 fn renaming_counts_its_replacements() {
@@ -34,6 +34,33 @@ fn what_cannot_be_renamed_says_why_and_changes_nothing() {
     ] {
         let result = cst_rename(source, old, new);
         assert_eq!((result.changed, result.new_source.as_str()), (false, source));
+        assert_eq!(result.error.as_deref(), Some(error));
+    }
+}
+
+#[test]
+fn an_import_is_added_once() {
+    let result = cst_add_import("\"\"\"Doc.\"\"\"\nfrom typing import List\n", "typing", Some("Any"), None);
+    assert_eq!(result.new_source, "\"\"\"Doc.\"\"\"\nfrom typing import Any, List\n");
+    assert_eq!((result.added, result.error), (true, None));
+    let again = cst_add_import(&result.new_source, "typing", Some("Any"), None);
+    assert_eq!((again.added, again.new_source, again.error), (false, result.new_source, None));
+    let aliased = cst_add_import("np.zeros(1)\n", "numpy", None, Some("np"));
+    assert_eq!(aliased.new_source, "import numpy as np\n\nnp.zeros(1)\n");
+    let relative = cst_add_import("", "..models", Some("User"), None);
+    assert_eq!(relative.new_source, "from ..models import User\n");
+}
+
+#[test]
+fn what_cannot_be_imported_says_why_and_changes_nothing() {
+    for (source, module, name, error) in [
+        ("", "a-b", None, "`import a-b` is not a module or name that can be imported"),
+        ("", "", None, "`` is not a module that can be imported"),
+        ("x = 1\n", "m", Some("x"), "cannot import `x`: line 1 already binds it to something else"),
+        ("x = (\n", "os", None, "the source does not parse: line 2, column 1: unexpected EOF while parsing"),
+    ] {
+        let result = cst_add_import(source, module, name, None);
+        assert_eq!((result.added, result.new_source.as_str()), (false, source));
         assert_eq!(result.error.as_deref(), Some(error));
     }
 }

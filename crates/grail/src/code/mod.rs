@@ -3,6 +3,7 @@
 pub mod codemod;
 pub mod find;
 pub mod imports;
+pub mod refactor;
 pub mod relocate;
 pub mod rename;
 pub mod symbols;
@@ -29,6 +30,7 @@ pub enum Command {
     Codemod(codemod::Arguments),
     Find(find::Arguments),
     Imports(imports::Arguments),
+    Refactor(refactor::Arguments),
     Rename(rename::Arguments),
     Move(relocate::Arguments),
     Symbols(symbols::Arguments),
@@ -41,6 +43,7 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         Command::Codemod(arguments) => codemod::run(arguments, terminal),
         Command::Find(arguments) => find::run(arguments, terminal),
         Command::Imports(arguments) => imports::run(arguments, terminal),
+        Command::Refactor(arguments) => refactor::run(arguments, terminal),
         Command::Rename(arguments) => rename::run(arguments, terminal),
         Command::Move(arguments) => relocate::run(arguments, terminal),
         Command::Symbols(arguments) => symbols::run(arguments, terminal),

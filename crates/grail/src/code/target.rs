@@ -91,7 +91,7 @@ impl TargetProject {
         let mut paths = paths.to_vec();
         if let Target::Place { file, .. } = &target {
             if paths.is_empty() {
-                paths.push(grail_project::find_root(file)?);
+                paths.push(from_here(grail_project::find_root(file)?));
             }
             paths.push(file.clone());
         } else if paths.is_empty() {
@@ -121,6 +121,18 @@ impl TargetProject {
         return Some(types::LazyOracle::new(&self.files));
         #[cfg(not(feature = "types"))]
         return None::<NoTypes>;
+    }
+}
+
+/// A folder as seen from the current one, so that the files below it are shown the way users write them.
+fn from_here(folder: PathBuf) -> PathBuf {
+    let Ok(here) = std::fs::canonicalize(".") else { return folder };
+    if let Ok(below) = folder.strip_prefix(&here) {
+        return Path::new(".").join(below);
+    }
+    match here.strip_prefix(&folder) {
+        Ok(levels) => levels.iter().map(|_| "..").collect(),
+        Err(_) => folder,
     }
 }
 

@@ -10,6 +10,7 @@ mod guides;
 mod imports;
 mod init;
 mod readme;
+mod refactor;
 mod rename;
 mod scratch;
 mod tree;
