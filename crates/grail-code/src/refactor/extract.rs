@@ -135,12 +135,14 @@ impl<'s, 'a> Context<'s, 'a> {
         function.parent().filter(|parent| parent.kind() == Kind::ClassDef)?;
         let kind = method_kind(function);
         let first = function.child(Field::Params)?.list(Field::Params).next()?;
-        let is_receiver = matches!(kind, MethodKind::Instance | MethodKind::Class)
-            && matches!(
-                first.parameter_kind(),
-                Some(crate::tree::ParameterKind::PositionalOnly | crate::tree::ParameterKind::Positional)
-            );
-        let symbol = self.semantic.symbol_of(first.child(Field::Name)?)?;
+        let name = first.child(Field::Name)?;
+        // A function in a class body need not be called through an instance; its author says so by this name.
+        let is_receiver = match kind {
+            MethodKind::Instance => name.text() == "self",
+            MethodKind::Class => matches!(name.text(), "cls" | "klass" | "mcs"),
+            _ => false,
+        };
+        let symbol = self.semantic.symbol_of(name)?;
         is_receiver.then_some((kind, symbol))
     }
 }
@@ -273,7 +275,8 @@ fn is_public(context: &Context<'_, '_>, symbol: SymbolId) -> bool {
             _ => false,
         }
     });
-    is_lasting && symbol.references.is_empty() && !symbol.name.starts_with('_')
+    let is_private = symbol.name.starts_with('_') && !symbol.name.ends_with("__");
+    is_lasting && symbol.references.is_empty() && !is_private
 }
 
 fn is_assignment(node: Node<'_>) -> bool {

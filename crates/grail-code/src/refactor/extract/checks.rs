@@ -87,17 +87,22 @@ pub(super) fn check_closures(
             }
         }
     }
-    for id in inputs {
+    for id in bound.iter().chain(inputs) {
         let symbol = semantic.symbol(*id);
         let references = symbol.references.iter().map(|id| semantic.reference(*id));
         let captured = references.filter(|reference| context.is_selected(reference.span)).find(|reference| {
             closure(context, reference).is_some_and(|node| context.is_selected(node.span()))
         });
         let Some(captured) = captured else { continue };
-        let is_rebound = symbol.bindings.iter().map(|id| semantic.binding(*id).span).any(|span| {
-            span.start >= context.selected.span.start
-                || in_loop(context).is_some_and(|outer| outer.span().covers(span))
-        });
+        // The function within keeps the new function's variable, whatever happens to the old one.
+        let is_passed = inputs.contains(id);
+        let is_rebound = !symbol.declarations.is_empty()
+            || symbol.bindings.iter().map(|id| semantic.binding(*id).span).any(|span| {
+                let is_later = span.start >= context.selected.span.end
+                    || (is_passed && context.is_selected(span))
+                    || (context.is_module() && !context.is_selected(span));
+                is_later || in_loop(context).is_some_and(|outer| outer.span().covers(span))
+            });
         if is_rebound {
             let reason =
                 format!("a function within reads `{}` here, which is bound anew elsewhere", symbol.name);
@@ -114,16 +119,18 @@ pub(super) fn check_exceptions(context: &Context<'_, '_>, outputs: &[SymbolId]) 
     for node in context.selected.nodes[0].ancestors().take_while(|node| *node != context.owner) {
         let guard = match node.kind() {
             Kind::Try => node,
+            Kind::With if flow::swallows_exceptions(node) => node,
             _ => continue,
         };
         let body_end = guard.list(Field::Body).last().map_or(guard.span().end, |node| node.span().end);
         if context.selected.span.start >= body_end {
             continue;
         }
-        let goes_on = guard.list(Field::Handlers).any(|handler| {
-            let last = handler.list(Field::Body).last();
-            !last.is_some_and(|last| matches!(last.kind(), Kind::Return | Kind::Raise))
-        });
+        let goes_on = guard.kind() == Kind::With
+            || guard.list(Field::Handlers).any(|handler| {
+                let last = handler.list(Field::Body).last();
+                !last.is_some_and(|last| matches!(last.kind(), Kind::Return | Kind::Raise))
+            });
         for id in outputs {
             let symbol = semantic.symbol(*id);
             let bindings = symbol.bindings.iter().map(|id| semantic.binding(*id).span);

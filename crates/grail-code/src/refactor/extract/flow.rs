@@ -155,7 +155,15 @@ impl<'s, 'a> Walk<'s, 'a> {
                 for item in statement.list(Field::Items) {
                     self.evaluate(item, &mut state);
                 }
-                self.block(&body(statement), state)
+                let end = self.block(&body(statement), state.clone());
+                // Any context manager may swallow an exception. To return a name too many is harmless, to call a name unbound
+                // that hardly ever is would be a nuisance.
+                if self.question == Question::After || swallows_exceptions(statement) {
+                    let broken = meet_if_reached(state, &end, self.reaches(statement));
+                    meet(end, broken)
+                } else {
+                    end
+                }
             }
             Kind::Match => self.cases(statement, state),
             Kind::Try => self.attempt(statement, state),
@@ -390,6 +398,18 @@ fn is_certain(walrus: Node<'_>, root: Node<'_>) -> bool {
         child = parent;
     }
     true
+}
+
+/// Whether a `with` is known to go on behind its body after an exception.
+pub(super) fn swallows_exceptions(statement: Node<'_>) -> bool {
+    let managers = statement.list(Field::Items).filter_map(|item| item.child(Field::ContextExpr));
+    managers.filter_map(|manager| manager.child(Field::Func)).any(|function| {
+        let name = function.child(Field::Attr).unwrap_or(function).text();
+        matches!(
+            name,
+            "suppress" | "raises" | "assertRaises" | "assertRaisesRegex" | "ExitStack" | "AsyncExitStack"
+        )
+    })
 }
 
 fn end_of(node: Node<'_>) -> usize {
