@@ -116,6 +116,21 @@ fn the_registry_is_sorted_by_name_without_repetition() {
     assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{names:?}");
 }
 
+/// The table against LibCST is written by hand; this keeps it complete.
+#[test]
+fn the_parity_table_names_every_command() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/libcst-parity.md");
+    let table = std::fs::read_to_string(path).expect("the parity table");
+    for command in commands::ALL {
+        assert!(table.contains(&format!("`{}`", command.name)), "{} is missing", command.name);
+        for name in command.libcst.into_iter().flat_map(|names| names.split(", ")) {
+            let row = table.lines().find(|line| line.contains(&format!("`{name}`")));
+            let row = row.unwrap_or_else(|| panic!("{name} is missing"));
+            assert!(row.contains(command.name), "{name}: {row}");
+        }
+    }
+}
+
 #[test]
 fn what_a_command_cannot_use_is_refused() {
     let message = |result: Result<CommandResult, CommandError>| result.unwrap_err().to_string();
