@@ -13,6 +13,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Result<Exit, RefactorError> {
     } else {
         check_statements(context)?;
     }
+    check_module(context)?;
     let mut first_return = None;
     for node in context.own_nodes() {
         let refuse = |reason: &str| Err(context.refuse(node.span(), reason));
@@ -174,6 +175,26 @@ fn check_statements(context: &Context<'_, '_>) -> Result<(), RefactorError> {
         return Err(context.refuse(first.span(), "it is the docstring"));
     }
     Ok(())
+}
+
+/// Refuses what a module has to say for itself, and not through a function.
+fn check_module(context: &Context<'_, '_>) -> Result<(), RefactorError> {
+    if !context.is_module() {
+        return Ok(());
+    }
+    let statements = context.selected.nodes.iter().filter_map(|node| node.statement());
+    if let Some(statement) = statements.into_iter().find(|node| node.text().starts_with("__all__")) {
+        return Err(context.refuse(statement.span(), "`__all__` is read without being run"));
+    }
+    let definition =
+        context.own_nodes().find(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
+    match definition {
+        Some(node) => {
+            let name = node.child(Field::Name).map_or(node.span(), Node::span);
+            Err(context.refuse(name, "what a module defines has to stay at its level"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Where an expression stands decides whether a call may stand there.
