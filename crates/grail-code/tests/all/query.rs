@@ -36,7 +36,7 @@ fn check(pattern: &str, source: &str, expected: &[&str]) {
 /// The number of matches.
 fn count(pattern: &str, source: &str) -> usize {
     let parsed = parse_module(Source::from_text(source));
-    find_all(&parsed, None, &Pattern::parse(pattern).unwrap()).len()
+    find_all(&parsed, None, &Pattern::parse(pattern).expect("a pattern")).len()
 }
 
 #[test]
