@@ -4,6 +4,7 @@ pub mod commands;
 pub mod precedence;
 
 mod definition;
+mod gaps;
 mod render;
 mod replace;
 mod run;

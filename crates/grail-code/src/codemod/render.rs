@@ -317,7 +317,7 @@ impl<'r, 'a> Renderer<'r, 'a> {
         let to = writer.indentation();
         let starts_line = source.line_start(span.start) == span.start;
         let text = if starts_line { text } else { format!("{from}{text}") };
-        let text = reindent(&text, &from, to);
+        let text = if from == to { text } else { reindent(&text, &from, to) };
         text.strip_prefix(to).unwrap_or(&text).to_owned()
     }
 
@@ -343,7 +343,7 @@ impl<'r, 'a> Renderer<'r, 'a> {
         {
             let takes_comma = site.parent().is_some_and(|parent| {
                 matches!(parent.kind(), Kind::Call | Kind::ClassDef | Kind::List | Kind::Set | Kind::Dict)
-                    || parent.kind() == Kind::Parameters
+                    || matches!(parent.kind(), Kind::Parameters | Kind::Keyword | Kind::DictItem)
                     || parent.is_parenthesized_tuple()
             });
             if is_close(token.kind()) {
@@ -356,8 +356,8 @@ impl<'r, 'a> Renderer<'r, 'a> {
                 end = close.range_span().start;
             }
         }
-        // White space on one line is the template's business; a layout over several lines is the source's.
-        let pad = |span: Span| span.of(source.text()).contains(['\n', '\r', '#']);
+        // Blanks alone are settled later, where both neighbours are known.
+        let pad = |span: Span| span.of(source.text()).contains(['\n', '\r', '#', ',']);
         if !pad(Span::new(start, first.start)) {
             start = first.start;
         }
@@ -416,7 +416,8 @@ fn block_span(first: Node<'_>, last: Node<'_>) -> Span {
                 break;
             }
             cursor = above;
-            if is_comment {
+            // Blank lines between the header and the first statement belong to the block.
+            if is_comment || is_block_start(first, above) {
                 start = above;
             }
         }
@@ -425,6 +426,16 @@ fn block_span(first: Node<'_>, last: Node<'_>) -> Span {
     let rest = Span::new(last.span().end, end).of(text).trim_start();
     let end = if rest.is_empty() || rest.starts_with('#') { end } else { last.span().end };
     Span::new(start, end)
+}
+
+/// Whether only blank lines and comments stand between the header of a statement's block and a line.
+fn is_block_start(statement: Node<'_>, line_start: u32) -> bool {
+    let parsed = statement.parsed();
+    let is_first = statement.parent().is_some_and(|parent| {
+        parent.kind() != Kind::Module && parent.list(statement.field()).next() == Some(statement)
+    });
+    let previous = parsed.token_before(line_start).map(|token| token.range_span());
+    is_first && previous.is_some_and(|header| header.end <= line_start)
 }
 
 pub(super) fn is_compound(statement: Node<'_>) -> bool {

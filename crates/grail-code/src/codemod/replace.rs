@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use ruff_python_ast::token::TokenKind;
 use rustc_hash::FxHashMap;
 
+use super::gaps;
 use super::precedence::{Precedence, needs_parentheses, slot_of};
 use super::render::{Copy, Place, Rendered, is_compound, parenthesize, render};
 use super::template::{Form, Template, has_bare_line_break, open_brackets};
@@ -118,7 +119,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             true => mentioned.carry(target.first, target.form),
             false => Vec::new(),
         };
-        let rendered = render(target.form, &found.captures, &place, &carried, &copier);
+        let mut rendered = render(target.form, &found.captures, &place, &carried, &copier);
         if self.template.mentioned.is_some()
             && let Some(lost) = mentioned.lost(target.first, target.last, &found.captures, &rendered.used)
         {
@@ -135,8 +136,16 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             span.end = tail.start;
         }
         let mut comments = self.take_inner(span, &rendered);
+        let is_statement = target.first.kind().is_statement();
+        let is_expression = target.first.kind().is_expression();
+        let kept = match is_statement || is_expression {
+            true => gaps::keep(self.parsed, span, &rendered.text, is_expression, place.is_bracketed),
+            false => gaps::Kept { text: rendered.text.clone(), gaps: Vec::new() },
+        };
+        rendered.text = kept.text;
+        rendered.used.extend(kept.gaps);
         comments.extend(self.lost_comments(span, &rendered));
-        let (edit, precedence) = if target.first.kind().is_statement() {
+        let (edit, precedence) = if is_statement {
             (self.statement_edit(&target, span, rendered.text), None)
         } else {
             let (text, precedence) = self.fit(&target, &place, &rendered);

@@ -72,7 +72,10 @@ impl<'r> Writer<'r> {
     }
 
     pub(super) fn push(&mut self, text: &str) {
-        if self.is_fresh && !text.is_empty() {
+        if text.starts_with(['\n', '\r']) {
+            // A block that begins with a blank line, which gets no indentation.
+            self.is_fresh = false;
+        } else if self.is_fresh && !text.is_empty() {
             self.open_line();
         }
         self.output.push_str(text);
