@@ -150,6 +150,31 @@ fn what_a_command_cannot_use_is_refused() {
     );
 }
 
+/// Chains that lean left may be of any length; no command may walk them by recursion.
+#[test]
+fn hostile_chains_cost_no_command_its_stack() {
+    let chain = |first: &str, link: &str| format!("{first}{}", link.repeat(4_000));
+    let sources = [
+        format!("import typing as t\nx = {}\n", chain("t", ".List")),
+        format!("x = 1  # type: {}\n", chain("a", ".b")),
+        format!("x: '{}'\n", chain("a", ".b")),
+        format!("x = {}\n", chain("f", "(a, b)")),
+        format!("x = {}\n", chain("'%s'", " % a")),
+        format!("x = {}\n", chain("'{}'", ".format(a)")),
+        format!("from typing import Optional\nx = Optional[{}]\n", chain("a", " | a")),
+        format!("x = {}\n", chain("f'a'", " f'b'")),
+    ];
+    let run_all = move || {
+        for source in sources {
+            for command in commands::ALL {
+                run(command.name, &source, sample_arguments(command.name)).expect("a result");
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(run_all);
+    thread.expect("a thread").join().expect("no command overflows");
+}
+
 /// Values for the arguments that have no default.
 fn sample_arguments(command: &str) -> &'static [(&'static str, &'static str)] {
     match command {

@@ -2,7 +2,10 @@
 
 use ruff_python_ast::token::TokenKind;
 
-use super::{Argument, Arguments, Command, CommandContext, CommandError, CommandOutcome, is_shown_as_source};
+use super::{
+    Argument, Arguments, Command, CommandContext, CommandError, CommandOutcome, is_shown_as_source,
+    prints_source,
+};
 use crate::tree::TokenSpan;
 use crate::{Edit, Field, Kind, Node};
 
@@ -46,6 +49,8 @@ fn run(context: &CommandContext<'_>, arguments: &Arguments) -> Result<CommandOut
     let argument_count = count("argument-count", argument_preset)?;
 
     let mut outcome = CommandOutcome::default();
+    // Chains of calls may be long: looking for what surrounds each is worth it only if there is something to find.
+    let prints_source = context.nodes_of(Kind::Interpolation).any(prints_source);
     for node in context.parsed.nodes() {
         let is_wanted = match node.kind() {
             Kind::Parameters => {
@@ -57,7 +62,7 @@ fn run(context: &CommandContext<'_>, arguments: &Arguments) -> Result<CommandOut
             Kind::Call => node.list(Field::Args).count() >= argument_count && !is_bare_generator(node),
             _ => false,
         };
-        if is_wanted && !is_shown_as_source(node) {
+        if is_wanted && !(prints_source && is_shown_as_source(node)) {
             outcome.edits.extend(comma_before_closing(context, node));
         }
     }

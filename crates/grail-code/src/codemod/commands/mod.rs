@@ -193,7 +193,8 @@ impl Arguments {
 impl<'a> CommandContext<'a> {
     /// A note that names the line it is about.
     fn note(&self, node: Node<'_>, reason: &str) -> String {
-        format!("line {}: left as it is: {reason}", self.parsed.source().position(node.span().start).line)
+        let line = self.parsed.source().line_of(node.span().start) + 1;
+        format!("line {line}: left as it is: {reason}")
     }
 
     fn nodes_of(&self, kind: Kind) -> impl Iterator<Item = Node<'a>> {
@@ -230,8 +231,10 @@ impl<'a> CommandContext<'a> {
 
 /// Whether the text of a node is shown at run time: `f"{x + 1=}"` prints its own source.
 fn is_shown_as_source(node: Node<'_>) -> bool {
-    node.ancestors().any(|ancestor| {
-        ancestor.kind() == Kind::Interpolation
-            && ancestor.attribute("debug") == Some(crate::tree::Attribute::Flag(true))
-    })
+    node.ancestors().any(prints_source)
+}
+
+/// Whether the node is an interpolation with an `=`.
+fn prints_source(node: Node<'_>) -> bool {
+    node.kind() == Kind::Interpolation && node.attribute("debug") == Some(crate::tree::Attribute::Flag(true))
 }

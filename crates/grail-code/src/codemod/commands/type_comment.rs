@@ -199,13 +199,10 @@ impl Annotations<'_, '_> {
     fn is_safe(&self, ty: Node<'_>, at: Node<'_>) -> bool {
         ty.subtree().all(|node| match node.kind() {
             Kind::Name => self.is_bound_before(node.text(), at),
-            Kind::Attribute => {
-                let value = node.child(Field::Value);
-                value.is_some_and(|value| self.imported(value, at).is_some_and(|name| is_typing(&name)))
-            }
-            Kind::Subscript => {
-                let value = node.child(Field::Value);
-                value.is_some_and(|value| self.imported(value, at).is_some_and(|name| is_typing(&name)))
+            // `a.b.c` is judged once, as a whole.
+            Kind::Attribute | Kind::Subscript => {
+                let is_inner = node.field() == Field::Value && node.kind() == Kind::Attribute && node != ty;
+                is_inner || node.child(Field::Value).is_some_and(|value| self.is_of_typing(value, at))
             }
             // Only newer versions know `X | Y` and `*Ts`.
             Kind::BinOp | Kind::Starred => false,
@@ -234,21 +231,21 @@ impl Annotations<'_, '_> {
             })
     }
 
-    /// The qualified name of a dotted expression whose first name is imported.
-    fn imported(&self, node: Node<'_>, at: Node<'_>) -> Option<String> {
-        let semantic = self.context.semantic;
-        match node.kind() {
-            Kind::Name => {
-                let symbol = semantic.lookup(semantic.scope_of(at), node.text())?;
-                let binding = semantic.binding(*semantic.symbol(symbol).bindings.first()?);
-                binding.imported.clone()
+    /// Whether a dotted expression begins in a module of typing, or with a name imported from there.
+    fn is_of_typing(&self, node: Node<'_>, at: Node<'_>) -> bool {
+        let mut root = node;
+        while root.kind() == Kind::Attribute {
+            match root.child(Field::Value) {
+                Some(value) => root = value,
+                None => return false,
             }
-            Kind::Attribute => {
-                let value = self.imported(node.child(Field::Value)?, at)?;
-                Some(format!("{value}.{}", node.child(Field::Attr)?.text()))
-            }
-            _ => None,
         }
+        let semantic = self.context.semantic;
+        let symbol = semantic.lookup(semantic.scope_of(at), root.text());
+        symbol.filter(|_| root.kind() == Kind::Name).is_some_and(|symbol| {
+            let mut bindings = semantic.symbol(symbol).bindings.iter().map(|id| semantic.binding(*id));
+            bindings.all(|binding| binding.imported.as_deref().is_some_and(is_typing))
+        })
     }
 }
 

@@ -117,6 +117,12 @@ impl<'t> TypeTree<'t> {
         if !matches!(node.kind(), Kind::Name | Kind::Attribute) {
             return None;
         }
+        // Most attributes fail here, before a long chain of them is walked.
+        if let Some(attribute) = node.child(Field::Attr)
+            && !names.iter().any(|name| name.rsplit('.').next() == Some(attribute.text()))
+        {
+            return None;
+        }
         let found = self.qualified_names(node);
         let is_listed = |name: &String| names.contains(&name.as_str());
         if !found.iter().all(is_listed) {
