@@ -24,7 +24,12 @@ enum Command {
         check: bool,
     },
     /// Parse and re-create the standard library of every Python found, or the given folders
-    Roundtrip { folders: Vec<PathBuf> },
+    Roundtrip {
+        folders: Vec<PathBuf>,
+        /// Check the tree only, not the tree as data
+        #[arg(long)]
+        tree_only: bool,
+    },
 }
 
 #[expect(clippy::print_stdout, reason = "this is a command line")]
@@ -39,12 +44,13 @@ fn main() -> anyhow::Result<ExitCode> {
             }
             Vec::new()
         }
-        Command::Roundtrip { folders } => {
+        Command::Roundtrip { folders, tree_only } => {
+            let depth = if tree_only { roundtrip::Depth::Tree } else { roundtrip::Depth::Data };
             let folders = if folders.is_empty() { roundtrip::find_standard_libraries() } else { folders };
             anyhow::ensure!(!folders.is_empty(), "no Python found on this machine; name a folder");
             let mut differences = Vec::new();
             for folder in folders {
-                let result = roundtrip::check_folder(&folder, 1)?;
+                let result = roundtrip::check_folder(&folder, 1, depth)?;
                 println!("{result}");
                 differences.extend(result.differences);
             }

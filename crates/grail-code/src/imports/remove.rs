@@ -155,12 +155,12 @@ fn statement_span(parsed: &Parsed, statement: Node<'_>) -> Span {
     let is_first = text[line_start as usize..span.start as usize].trim().is_empty();
     let line_end = source.line_end(span.end);
     let rest = text[span.end as usize..line_end as usize].trim_start();
-    if let Some(after) = rest.strip_prefix(';') {
-        if !after.trim().is_empty() && !after.trim_start().starts_with('#') {
-            // `import a; b()`: the next statement moves up.
-            let end = line_end - after.trim_start().len() as u32;
-            return Span::new(span.start, end);
-        }
+    if let Some(after) = rest.strip_prefix(';')
+        && !after.trim().is_empty()
+        && !after.trim_start().starts_with('#')
+    {
+        // `import a; b()`: the next statement moves up.
+        return Span::new(span.start, line_end - after.trim_start().len() as u32);
     }
     if is_first {
         return Span::new(line_start, source.next_line_start(span.end));

@@ -74,15 +74,15 @@ impl<'s, 'a> Renaming<'s, 'a> {
         let statements = parsed.nodes().filter(|node| matches!(node.kind(), Kind::Import | Kind::ImportFrom));
         for statement in statements {
             if statement.kind() == Kind::Import {
-                self.plain_import(statement);
+                self.import_module(statement);
             } else {
-                self.from_import(statement);
+                self.import_from(statement);
             }
         }
     }
 
     /// `import a.b.x` becomes `import d.e.x`.
-    fn plain_import(&mut self, statement: Node<'a>) {
+    fn import_module(&mut self, statement: Node<'a>) {
         for alias in statement.list(Field::Names) {
             let Some(name) = alias.child(Field::Name) else { continue };
             if let Some(moved) = self.moved(&crate::semantic::dotted_text(name.text())) {
@@ -94,7 +94,7 @@ impl<'s, 'a> Renaming<'s, 'a> {
         }
     }
 
-    fn from_import(&mut self, statement: Node<'a>) {
+    fn import_from(&mut self, statement: Node<'a>) {
         let semantic = self.semantic;
         let module = imported_module(statement, semantic.module());
         let is_relative_from_elsewhere = statement.import_level() > 0 && self.own != *semantic.module();

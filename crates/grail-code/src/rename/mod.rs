@@ -20,7 +20,7 @@ use thiserror::Error;
 
 pub use dotted::{DottedChange, rename_dotted};
 pub use plan::{rename_at, rename_named};
-pub use relocate::{FileText, ModuleMove, MoveError, RenamedModule, move_symbol, rename_module};
+pub use relocate::{FileText, ImportCycle, ModuleMove, MoveError, RenamedModule, move_symbol, rename_module};
 pub use symbol::rename_in_file;
 pub use usages::{Usages, usages_at, usages_named};
 

@@ -46,11 +46,23 @@ pub enum MoveError {
     ModuleExists { name: String },
     #[error("`{name}` cannot be moved: {reason}")]
     NotMovable { name: String, reason: &'static str },
-    #[error(
-        "moving `{name}` would make `{source_module}` and `{destination}` import each other: it uses `{dependency}` ({}:{})",
-        place.path, place.at.line
-    )]
-    Cycle { name: String, source_module: String, destination: String, dependency: String, place: Place },
+    #[error(transparent)]
+    Cycle(Box<ImportCycle>),
+}
+
+/// Two modules that would come to import each other.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error(
+    "moving `{name}` would make `{source_module}` and `{destination}` import each other: it uses `{dependency}` ({}:{})",
+    place.path, place.at.line
+)]
+pub struct ImportCycle {
+    pub name: String,
+    pub source_module: String,
+    pub destination: String,
+    /// What the moved code uses of its old module.
+    pub dependency: String,
+    pub place: Place,
 }
 
 impl MoveError {
@@ -58,7 +70,7 @@ impl MoveError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Rename(error) => error.hint(),
-            Self::Cycle { .. } => Some("move what it uses first, or move both to a third module"),
+            Self::Cycle(_) => Some("move what it uses first, or move both to a third module"),
             Self::UnknownModule { .. } => {
                 Some("modules are named as they are imported; see `src` in grail.toml")
             }
@@ -344,13 +356,13 @@ fn dependencies(
             let request = match &binding.imported {
                 Some(imported) => import_again(semantic, binding, imported),
                 None if is_used_outside => {
-                    return Err(MoveError::Cycle {
+                    return Err(MoveError::Cycle(Box::new(ImportCycle {
                         name: name.to_owned(),
                         source_module: own.clone(),
                         destination: destination.to_owned(),
                         dependency: full_name(semantic.module(), &data.name),
                         place: place(semantic.parsed(), file.path, reference.span),
-                    });
+                    })));
                 }
                 None => ImportRequest::name(own, data.name.as_ref()),
             };

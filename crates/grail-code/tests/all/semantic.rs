@@ -172,7 +172,7 @@ fn exports_are_references_too() {
 fn qualified(text: &str, module: ModuleName, expression: &str) -> Vec<(String, Origin)> {
     let parsed = parse_module(Source::from_text(text));
     let semantic = Semantic::of_module(&parsed, module);
-    let node = parsed.nodes().filter(|node| node.text() == expression && node.kind() != Kind::Expr).last();
+    let node = parsed.nodes().rfind(|node| node.text() == expression && node.kind() != Kind::Expr);
     let node = node.expect("the expression occurs");
     semantic.qualified_names(node).into_iter().map(|name| (name.name, name.origin)).collect()
 }

@@ -1,11 +1,11 @@
 //! Nothing is lost between the bytes of a file and its tree. `just roundtrip` does the same for every file of every Python found.
 
 use grail_dev::repository_root;
-use grail_dev::roundtrip::{check_folder, find_standard_libraries, rebuild};
+use grail_dev::roundtrip::{Depth, check_folder, find_standard_libraries, rebuild};
 
 #[test]
 fn the_example_project_comes_back_as_it_was() {
-    let result = check_folder(&repository_root().join("examples"), 1).unwrap();
+    let result = check_folder(&repository_root().join("examples"), 1, Depth::Data).unwrap();
     assert_eq!(result.differences, Vec::<String>::new());
     assert_eq!((result.files, result.broken, result.undecodable), (4, 0, 0));
 }
@@ -14,7 +14,7 @@ fn the_example_project_comes_back_as_it_was() {
 #[test]
 fn the_standard_library_comes_back_as_it_was() {
     for folder in find_standard_libraries().iter().take(2) {
-        let result = check_folder(folder, 40).unwrap();
+        let result = check_folder(folder, 40, Depth::Data).unwrap();
         assert_eq!(result.differences, Vec::<String>::new(), "{result}");
     }
 }
