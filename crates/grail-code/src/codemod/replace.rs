@@ -15,7 +15,7 @@ use super::template::{Form, Template, has_bare_line_break, open_brackets};
 use super::unsaid::Mentioned;
 use crate::layout::{CommaList, LeadingComments, block_indentation, remove_list_items, remove_statements};
 use crate::query::{Match, Pattern, find_all};
-use crate::tree::TokenSpan;
+use crate::tree::{TokenSpan, string_literal};
 use crate::{
     Diagnostic, Edit, Field, Kind, Node, NodeId, Parsed, Semantic, Source, Span, edit, parse_module,
 };
@@ -78,6 +78,8 @@ struct Rewriter<'r, 'a> {
     fates: Vec<Fate>,
     pending: BTreeMap<Key, Pending>,
     comments: Vec<Span>,
+    /// What a reader should know of replacements that were made.
+    remarks: Vec<String>,
 }
 
 /// What exactly is replaced, and by which reading of the template.
@@ -96,7 +98,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     fn new(parsed: &'a Parsed, template: &'r Template, matches: Vec<Match>) -> Self {
         let fates = sort_out(&matches);
         let comments = parsed.comments().collect();
-        Self { parsed, template, matches, fates, pending: BTreeMap::new(), comments }
+        Self { parsed, template, matches, fates, pending: BTreeMap::new(), comments, remarks: Vec::new() }
     }
 
     fn rewrite(&mut self, index: usize) {
@@ -149,6 +151,12 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             (self.statement_edit(&target, span, rendered.text), None)
         } else {
             let (text, precedence) = self.fit(&target, &place, &rendered);
+            if needs_new_strings(target.first, &text) {
+                let line = self.parsed.source().position(span.start).line;
+                let remark =
+                    "the replacement reuses the f-string's quotes or has a backslash: this needs Python 3.12";
+                self.remarks.push(format!("line {line}: {remark}"));
+            }
             (Edit::replace(span, text), Some(precedence))
         };
         if !comments.is_empty() {
@@ -348,8 +356,16 @@ impl<'r, 'a> Rewriter<'r, 'a> {
                 Fate::Left(reason) => result.notes.push(note(self.parsed, found.span.start, reason)),
             }
         }
+        result.notes.extend(self.remarks.into_iter().rev());
         result
     }
+}
+
+/// Whether an interpolation would hold its own string's quotes or a backslash, and did not before.
+fn needs_new_strings(node: Node<'_>, text: &str) -> bool {
+    let mut literals = node.ancestors().filter_map(string_literal);
+    let Some(literal) = literals.next() else { return false };
+    [literal.quote, "\\"].iter().any(|mark| text.contains(mark) && !node.text().contains(mark))
 }
 
 /// Leaves out matches that begin within an earlier one and end behind it, as runs of statements may.
