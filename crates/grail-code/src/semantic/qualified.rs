@@ -21,12 +21,16 @@ pub(super) fn qualified_names(semantic: &Semantic<'_>, node: Node<'_>) -> Vec<Qu
     names
 }
 
+/// No dotted name has more parts. Without a bound, asking every link of a long chain for its name would be quadratic.
+const MAX_PARTS: usize = 64;
+
 /// An expression's first name and the attributes read from it.
 fn split<'a>(node: Node<'a>) -> Option<(Node<'a>, Vec<&'a str>)> {
     let mut attributes = Vec::new();
     let mut current = node;
     loop {
         current = match current.kind() {
+            Kind::Attribute if attributes.len() == MAX_PARTS => return None,
             Kind::Attribute => {
                 attributes.push(current.child(Field::Attr)?.text());
                 current.child(Field::Value)?
