@@ -153,7 +153,7 @@ fn what_a_command_cannot_use_is_refused() {
 /// Chains that lean left may be of any length; no command may walk them by recursion.
 #[test]
 fn hostile_chains_cost_no_command_its_stack() {
-    let chain = |first: &str, link: &str| format!("{first}{}", link.repeat(4_000));
+    let chain = |first: &str, link: &str| format!("{first}{}", link.repeat(20_000));
     let sources = [
         format!("import typing as t\nx = {}\n", chain("t", ".List")),
         format!("x = 1  # type: {}\n", chain("a", ".b")),
