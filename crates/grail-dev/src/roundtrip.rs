@@ -45,7 +45,13 @@ pub enum Depth {
 pub fn check_folder(folder: &Path, step: usize, depth: Depth) -> anyhow::Result<RoundTrip> {
     let started = Instant::now();
     let walked = walk_python_files(&[folder.to_owned()], &WalkOptions::default())?;
-    let files: Vec<PythonFile> = walked.files.into_iter().step_by(step.max(1)).collect();
+    // What somebody installed beside the standard library is another matter on every machine.
+    let is_installed = |file: &PythonFile| {
+        let path = file.path.strip_prefix(folder).unwrap_or(&file.path);
+        path.iter().any(|part| part == "site-packages" || part == "dist-packages")
+    };
+    let own = walked.files.into_iter().filter(|file| !is_installed(file));
+    let files: Vec<PythonFile> = own.step_by(step.max(1)).collect();
     let mut result = RoundTrip { folder: folder.to_owned(), files: files.len(), ..RoundTrip::default() };
     for outcome in map_sources(&files, DEFAULT_MAX_BYTES, &|_| (), |_, file| check_file(file, depth)) {
         match outcome.result {

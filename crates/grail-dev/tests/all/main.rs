@@ -2,5 +2,6 @@
 
 mod fuzz;
 mod generated;
+mod rename;
 mod roundtrip;
 mod tidy;
