@@ -20,7 +20,7 @@ fn the_commands_of_the_readme_run() {
             continue;
         }
         let called =
-            command.strip_prefix("cargo run --release -p grail -- ").or(command.strip_prefix("grail "));
+            command.strip_prefix("cargo run -p grail -- ").or(command.strip_prefix("grail "));
         let Some(arguments) = called else { continue };
         let arguments = split_words(arguments);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
