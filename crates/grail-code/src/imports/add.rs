@@ -39,13 +39,7 @@ pub fn add_all(text: &str, module: &ModuleName, requests: &[ImportRequest]) -> R
 fn is_present(semantic: &Semantic<'_>, request: &ImportRequest) -> Result<bool, ImportError> {
     let bound = request.bound_name();
     let Some(symbol) = semantic.scope(semantic.module_scope()).symbols.get(bound) else { return Ok(false) };
-    let module =
-        semantic.module().resolve(request.level, &request.module).unwrap_or_else(|| request.dotted_module());
-    let wanted = match &request.name {
-        Some(name) if module.is_empty() || module.ends_with('.') => format!("{module}{name}"),
-        Some(name) => format!("{module}.{name}"),
-        None => module,
-    };
+    let wanted = request.imported(semantic.module());
     let mut taken = None;
     for id in &semantic.symbol(*symbol).bindings {
         let binding = semantic.binding(*id);

@@ -15,7 +15,7 @@ pub(crate) use remove::remove_aliases;
 pub use remove::{remove, remove_all, remove_if_unused};
 pub use unused::{UnusedImport, UnusedOptions, remove_unused, unused};
 
-use crate::{EditConflict, Position};
+use crate::{EditConflict, ModuleName, Position};
 
 /// An import statement with one name: `import module [as alias]` or `from module import name [as alias]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -96,6 +96,16 @@ impl ImportRequest {
     /// The module with its dots.
     pub fn dotted_module(&self) -> String {
         ".".repeat(self.level as usize) + &self.module
+    }
+
+    /// The dotted name of what it imports into the module `own`: `typing.Optional`.
+    pub fn imported(&self, own: &ModuleName) -> String {
+        let module = own.resolve(self.level, &self.module).unwrap_or_else(|| self.dotted_module());
+        match &self.name {
+            Some(name) if module.is_empty() || module.ends_with('.') => format!("{module}{name}"),
+            Some(name) => format!("{module}.{name}"),
+            None => module,
+        }
     }
 
     /// The import as a statement.

@@ -198,7 +198,7 @@ fn imports_with_a_purpose_stay() {
 fn an_emptied_typing_block_goes_too() {
     check_unused(
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from a import B\n    from c import D\n\nx = 1\n",
-        "from typing import TYPE_CHECKING\n\n\nx = 1\n",
+        "from typing import TYPE_CHECKING\n\nx = 1\n",
     );
 }
 

@@ -19,8 +19,7 @@ fn the_commands_of_the_readme_run() {
             folder.push(target);
             continue;
         }
-        let called =
-            command.strip_prefix("cargo run -p grail -- ").or(command.strip_prefix("grail "));
+        let called = command.strip_prefix("cargo run -p grail -- ").or(command.strip_prefix("grail "));
         let Some(arguments) = called else { continue };
         let arguments = split_words(arguments);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
