@@ -105,9 +105,9 @@ def main():
 
 
 def build(package):
-    subprocess.run(["cargo", "build", "--quiet", "--release", "-p", package], cwd=REPOSITORY, check=True)
+    subprocess.run(["cargo", "build", "--quiet", "--profile", "dist", "-p", package], cwd=REPOSITORY, check=True)
     target = os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")
-    return Path(target, "release", package)
+    return Path(target, "dist", package)
 
 
 def newest_standard_library():
