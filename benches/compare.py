@@ -66,7 +66,7 @@ def tasks(corpus, mentions, grail, grail_dev):
         "rename `os.path.join` in files that mention it": {
             "grail": [grail, "code", "codemod", "run", "rename", mentions, "--arg", f"old-name={old}", "--arg", f"new-name={new}"],
             "LibCST": [
-                sys.executable, "-m", "libcst.tool", "codemod", "--no-format", "--unified-diff", "3", "--hide-progress",
+                sys.executable, "-m", "libcst.tool", "codemod", "--no-format", "--unified-diff=3", "--hide-progress",
                 "rename.RenameCommand", "--old_name", old, "--new_name", new, mentions,
             ],
         },
@@ -159,7 +159,9 @@ def measure(command, runs):
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
         code = os.waitstatus_to_exitcode(status)
-        if code not in (0, 1):
+        # LibCST exits with 1 both for files it could not change and for a command line it does not understand.
+        is_done = "libcst.tool" not in command or b"Finished codemodding" in errors
+        if code not in (0, 1) or not is_done:
             sys.exit(f"error: `{' '.join(map(str, command))[:200]}` exited with {code}\n{errors.decode()[-2000:]}")
         results.append((wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024))
     return min(wall for wall, _, _ in results), min(cpu for _, cpu, _ in results), max(peak for _, _, peak in results)

