@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::remove::{alias_of, remove_aliases};
-use crate::semantic::{BindingKind, ScopeKind};
+use crate::semantic::{BindingKind, ScopeKind, dotted_text};
 use crate::{Edit, Field, Kind, Node, NodeId, Position, Semantic, Span};
 
 /// An import whose name is never used.
@@ -51,6 +51,7 @@ pub fn unused(semantic: &Semantic<'_>, options: &UnusedOptions) -> Vec<UnusedImp
         let is_kept = is_future(statement)
             || is_reexport(alias)
             || is_tried(statement)
+            || loads_used_submodule(semantic, alias)
             || is_marked(semantic, statement, alias);
         if is_kept {
             continue;
@@ -71,6 +72,15 @@ pub fn unused(semantic: &Semantic<'_>, options: &UnusedOptions) -> Vec<UnusedImp
 pub fn remove_unused(semantic: &Semantic<'_>, options: &UnusedOptions) -> Vec<Edit> {
     let unused = unused(semantic, options);
     remove_aliases(semantic.parsed(), unused.iter().map(|import| semantic.parsed().node(import.alias)))
+}
+
+/// `import a.b` beside `import a as m` is what makes `m.b` work, though nobody says `a`.
+fn loads_used_submodule(semantic: &Semantic<'_>, alias: Node<'_>) -> bool {
+    let Some(module) = alias.child(Field::Name).map(|name| dotted_text(name.text())) else { return false };
+    let is_submodule = module.contains('.') && alias.child(Field::Asname).is_none();
+    is_submodule
+        && alias.parent().is_some_and(|statement| statement.kind() == Kind::Import)
+        && semantic.parsed().nodes_of(Kind::Attribute).any(|node| semantic.has_qualified_name(node, &module))
 }
 
 fn is_future(statement: Node<'_>) -> bool {

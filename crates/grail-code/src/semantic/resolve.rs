@@ -131,7 +131,11 @@ fn lookup_at(
         let is_bound_later = inner.kind == ScopeKind::Class
             && candidate == scope
             && symbols[symbol.index()].bindings.iter().all(|id| {
-                bindings[id.index()].span.start >= place.start || is_same_statement(bindings, *id, place)
+                let binding = &bindings[id.index()];
+                // `console: console.Console` declares a field and binds nothing.
+                binding.kind == super::BindingKind::Annotation
+                    || binding.span.start >= place.start
+                    || is_same_statement(bindings, *id, place)
             });
         if is_bound_later && outer_has(scopes, candidate, name) {
             continue;

@@ -189,6 +189,8 @@ fn imports_with_a_purpose_stay() {
         "from a import B\ndef f(x: 'B'): ...\n",
         "import a\ndel a\n",
         "class A:\n    import b\n",
+        "import a as m\nimport a.b\nm.b.c()\n",
+        "from . import console\nclass A:\n    console: console.Console\n",
     ] {
         check_unused(text, text);
     }

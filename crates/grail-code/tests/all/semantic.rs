@@ -90,6 +90,8 @@ fn global_and_nonlocal_reach_outwards() {
 #[test]
 fn a_class_body_reads_the_outer_name_until_it_binds_its_own() {
     check("x = 1\nclass A:\n    x = x\n    y = x\n", &["x@3 -> 1", "x@4 -> 3"]);
+    check("import d\nclass A:\n    d: d.D\n    e: d.E = None\n", &["d@3 -> 1", "d@4 -> 1"]);
+    check("import d\nclass A:\n    d: d.D = None\n    e = d\n", &["d@3 -> 1", "d@4 -> 3"]);
     check("def id(): ...\nclass A:\n    a = id()\n    id = 3\n", &["id@3 -> 1"]);
 }
 
