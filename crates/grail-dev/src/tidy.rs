@@ -14,8 +14,12 @@ const MAX_LINES: usize = 700;
 const LONG_FILES: [(&str, usize); 0] = [];
 
 /// Which workspace crates a crate may name. Crates that may name any are absent.
-const ALLOWED_EDGES: [(&str, &[&str]); 3] =
-    [("grail-code", &[]), ("grail-project", &["grail-code"]), ("grail", &["grail-code", "grail-project"])];
+const ALLOWED_EDGES: [(&str, &[&str]); 4] = [
+    ("grail-code", &[]),
+    ("grail-project", &["grail-code"]),
+    ("grail-sandbox", &["grail-code"]),
+    ("grail", &["grail-code", "grail-project", "grail-sandbox"]),
+];
 
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: [&str; 8] = ["utils", "util", "common", "helpers", "helper", "manager", "misc", "stuff"];

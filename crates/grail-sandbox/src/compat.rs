@@ -1,0 +1,1 @@
+//! What the engine cannot run or runs differently, found before it runs.

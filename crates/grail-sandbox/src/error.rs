@@ -1,0 +1,9 @@
+//! What could not be done at all. What *code* did, or what happened to it, is an [`crate::Outcome`], never an error.
+
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum SandboxError {
+    #[error("no worker could be started from `{program}`: {reason}")]
+    WorkerUnavailable { program: String, reason: String },
+}

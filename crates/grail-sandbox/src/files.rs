@@ -1,0 +1,1 @@
+//! The files a run may see.

@@ -1,0 +1,35 @@
+//! Typed, limited, resumable runs of untrusted Python.
+//!
+//! Code enters through a [`Context`]: its inputs are validated, it is checked before it runs, it sees only the tools and files it was
+//! given, and it runs in a worker process under limits that the host enforces. What comes out is an [`Outcome`], which keeps apart
+//! what the code did from what happened to it.
+//!
+//! The host's half links no interpreter. The worker's half (feature `worker`) is the only code that does.
+
+mod approvals;
+mod compat;
+mod context;
+mod error;
+mod files;
+mod observe;
+mod outcome;
+mod policy;
+mod pool;
+mod program;
+mod run;
+mod schema;
+mod session;
+mod snapshot;
+mod stub;
+mod tool;
+mod value;
+#[cfg(feature = "worker")]
+pub mod worker;
+
+pub use error::SandboxError;
+pub use outcome::{
+    Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection, ToolFailure, TypeProblem,
+    Usage,
+};
+pub use policy::Limits;
+pub use value::{Record, Value};

@@ -1,0 +1,1 @@
+//! Worker processes: warm, bounded, replaced when they die.

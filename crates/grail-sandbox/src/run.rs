@@ -1,0 +1,1 @@
+//! One run, turn by turn, between the host and its worker.

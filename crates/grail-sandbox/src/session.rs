@@ -1,0 +1,1 @@
+//! State across snippets.

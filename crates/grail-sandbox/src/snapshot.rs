@@ -1,0 +1,1 @@
+//! Paused runs as sealed bytes.

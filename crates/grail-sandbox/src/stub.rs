@@ -1,0 +1,1 @@
+//! Python stubs of inputs, outputs and tools, for the type checker and for people.

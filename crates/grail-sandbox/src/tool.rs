@@ -1,0 +1,1 @@
+//! Host functions that sandboxed code may call.

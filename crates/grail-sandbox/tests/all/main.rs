@@ -1,0 +1,1 @@
+//! Behaviour of the sandbox at its public border, with real workers.
