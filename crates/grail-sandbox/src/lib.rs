@@ -28,8 +28,8 @@ pub mod worker;
 
 pub use error::SandboxError;
 pub use outcome::{
-    Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection, ToolFailure, TypeProblem,
-    Usage,
+    Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection,
+    ToolFailure, TypeProblem, Usage,
 };
 pub use policy::Limits;
 pub use value::{Record, Value};

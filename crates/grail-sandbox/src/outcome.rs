@@ -30,24 +30,38 @@ pub struct Outcome {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Ending {
-    Value { value: Value },
+    Value {
+        value: Value,
+    },
     /// The inputs do not fit their schema; nothing ran.
-    InvalidInput { errors: Vec<FieldError> },
+    InvalidInput {
+        errors: Vec<FieldError>,
+    },
     /// The static check found a construct that cannot run; nothing ran.
-    Rejected { rejections: Vec<Rejection> },
+    Rejected {
+        rejections: Vec<Rejection>,
+    },
     /// The type checker found errors; nothing ran.
-    TypeErrors { problems: Vec<TypeProblem> },
+    TypeErrors {
+        problems: Vec<TypeProblem>,
+    },
     /// The code raised an exception and did not catch it.
     Raised(Raised),
     LimitHit(LimitHit),
     /// A tool failed and the code did not catch it.
     ToolFailed(ToolFailure),
     /// The result does not fit the output schema.
-    InvalidOutput { errors: Vec<FieldError>, value: Value },
+    InvalidOutput {
+        errors: Vec<FieldError>,
+        value: Value,
+    },
     /// The worker died. Only this run is lost.
     WorkerCrashed(Crash),
     /// A tool that needs approval was called; the paused run is kept under this id.
-    AwaitingApproval { id: String, tool: String },
+    AwaitingApproval {
+        id: String,
+        tool: String,
+    },
 }
 
 /// One place in a value that does not fit its schema.

@@ -108,10 +108,13 @@ impl Value {
     /// Reads a field of a record or a string key of a dict.
     pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Record(record) => record.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value),
-            Self::Dict(pairs) => {
-                pairs.iter().find(|(key, _)| matches!(key, Self::Str(text) if text == name)).map(|(_, value)| value)
+            Self::Record(record) => {
+                record.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value)
             }
+            Self::Dict(pairs) => pairs
+                .iter()
+                .find(|(key, _)| matches!(key, Self::Str(text) if text == name))
+                .map(|(_, value)| value),
             _ => None,
         }
     }
@@ -141,7 +144,10 @@ impl Value {
             Self::Set(items) => MontyObject::Set(all(items)),
             Self::FrozenSet(items) => MontyObject::FrozenSet(all(items)),
             Self::Dict(pairs) => MontyObject::Dict(
-                pairs.iter().map(|(key, value)| (key.to_monty(identities), value.to_monty(identities))).collect(),
+                pairs
+                    .iter()
+                    .map(|(key, value)| (key.to_monty(identities), value.to_monty(identities)))
+                    .collect(),
             ),
             Self::Record(record) => {
                 let attrs: DictPairs = record
@@ -170,7 +176,10 @@ impl Value {
             MontyObject::Set(items) => Self::Set(all(items)),
             MontyObject::FrozenSet(items) => Self::FrozenSet(all(items)),
             MontyObject::Dict(pairs) => Self::Dict(
-                pairs.into_iter().map(|(key, value)| (Self::from_monty(key), Self::from_monty(value))).collect(),
+                pairs
+                    .into_iter()
+                    .map(|(key, value)| (Self::from_monty(key), Self::from_monty(value)))
+                    .collect(),
             ),
             MontyObject::ClassInstance(instance) => Self::Record(Record {
                 class: instance.class_type.name,
