@@ -32,4 +32,5 @@ pub use outcome::{
     ToolFailure, TypeProblem, Usage,
 };
 pub use policy::Limits;
+pub use program::ResultRule;
 pub use value::{Record, Value};
