@@ -22,11 +22,14 @@ pub struct Project {
 }
 
 /// The whole of `grail.toml`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
     pub project: ProjectConfig,
     pub code: CodeConfig,
+    pub sandbox: SandboxConfig,
+    /// `[policies.NAME]` as written. What a policy may say is known to the sandbox, which reads and checks it.
+    pub policies: toml::Table,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -45,6 +48,13 @@ pub struct ProjectConfig {
 pub struct CodeConfig {
     /// Larger files are reported instead of read.
     pub max_file_bytes: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SandboxConfig {
+    /// The policy that runs are held to unless they name another: a preset or one of `[policies]`.
+    pub policy: Option<String>,
 }
 
 /// A Python version such as `3.14`.

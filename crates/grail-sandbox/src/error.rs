@@ -2,8 +2,12 @@
 
 use thiserror::Error;
 
+use crate::policy::PolicyError;
+
 #[derive(Debug, Error)]
 pub enum SandboxError {
     #[error("no worker could be started from `{program}`: {reason}")]
     WorkerUnavailable { program: String, reason: String },
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
 }

@@ -31,6 +31,9 @@ pub use outcome::{
     Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection,
     ToolFailure, TypeProblem, Usage,
 };
-pub use policy::Limits;
+pub use policy::{
+    Field, FileAccess, Limits, Policies, Policy, PolicyBuilder, PolicyError, Preset, ResolvedPolicy,
+    ResourceGuard, ResourceGuardBuilder, ToolAccess,
+};
 pub use program::ResultRule;
 pub use value::{Record, Value};

@@ -31,6 +31,17 @@ fn settings_are_read() {
 }
 
 #[test]
+fn policies_are_handed_on_as_written() {
+    let scratch = Scratch::new(&[(
+        "grail.toml",
+        "[sandbox]\npolicy = \"reports\"\n[policies.reports]\ninherits = [\"strict\"]\nmax-duration = \"1s\"\n",
+    )]);
+    let config = load_config(scratch.root()).unwrap();
+    assert_eq!(config.sandbox.policy.as_deref(), Some("reports"));
+    assert_eq!(config.policies["reports"]["max-duration"].as_str(), Some("1s"));
+}
+
+#[test]
 fn the_template_states_the_defaults() {
     let scratch = Scratch::new(&[]);
     init_project(scratch.root()).unwrap();
@@ -60,7 +71,7 @@ error: `ROOT/grail.toml:1:2`: unknown key `tools`
   |
 1 | [tools]
   |  ^^^^^
-hint: known here: `project`, `code`
+hint: known here: `project`, `code`, `sandbox`, `policies`
 ",
     );
 }

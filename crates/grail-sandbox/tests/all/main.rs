@@ -1,1 +1,6 @@
 //! Behaviour of the sandbox at its public border, with real workers.
+
+// Clippy's exemption for tests does not reach functions beside them.
+#![allow(clippy::unwrap_used)]
+
+mod policy;
