@@ -1,0 +1,45 @@
+//! Type checks, asked for by the host for sources that are not to run here.
+//!
+//! The checker has no limits of its own: the host's deadline and the allocator's limit are the only ones.
+
+use monty_proto::pb;
+use monty_proto::worker::protocol_violation;
+use monty_type_checking::{SourceFile, TypeChecker};
+use monty_types::{TypeCheckingConfig, TypeCheckingFormat};
+
+/// How the checked source is called in the diagnostics.
+const SOURCE_NAME: &str = "main.py";
+const STUBS_NAME: &str = "grail_stubs.pyi";
+
+/// Kept between checks: the first one reads the standard library's stubs, which takes a hundred times longer than the next.
+#[derive(Default)]
+pub(super) struct Checker {
+    warm: TypeChecker,
+}
+
+impl Checker {
+    /// Answers `[stubs, source]` with the diagnostics as JSON, or with `Ok` where there are none.
+    pub(super) fn check(&mut self, sources: &[String]) -> pb::ChildEvent {
+        let [stubs, source] = sources else {
+            return protocol_violation("a type check takes stubs and a source");
+        };
+        let answer = self.diagnose(stubs, source);
+        // The next session must not see this one's names.
+        if let Err(reason) = self.warm.reset() {
+            return monty_proto::worker::fatal_error_event(&format!("type-check cleanup failed: {reason}"));
+        }
+        let kind = match answer {
+            Ok(None) => pb::child_event::Kind::Ok(pb::Ok {}),
+            Ok(Some(diagnostics)) => pb::child_event::Kind::TypingError(pb::TypingError { diagnostics }),
+            Err(reason) => return protocol_violation(&format!("type checker failed: {reason}")),
+        };
+        pb::ChildEvent { kind: Some(kind), ..Default::default() }
+    }
+
+    fn diagnose(&mut self, stubs: &str, source: &str) -> Result<Option<String>, String> {
+        let stubs = (!stubs.is_empty()).then(|| SourceFile::new(stubs, STUBS_NAME));
+        let config = TypeCheckingConfig { format: TypeCheckingFormat::Json, color: false };
+        let diagnostics = self.warm.run(&SourceFile::new(source, SOURCE_NAME), stubs.as_ref(), config)?;
+        Ok(diagnostics.map(|diagnostics| diagnostics.to_string()))
+    }
+}
