@@ -10,4 +10,6 @@ pub enum SandboxError {
     WorkerUnavailable { program: String, reason: String },
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    #[error("`{path}` cannot be given to a run: {reason}")]
+    InvalidFiles { path: String, reason: String },
 }

@@ -27,6 +27,7 @@ mod value;
 pub mod worker;
 
 pub use error::SandboxError;
+pub use files::{Access, CallbackFile, FileBudget, Files, Mount, Permission};
 pub use outcome::{
     Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection,
     ToolFailure, TypeProblem, Usage,

@@ -1,1 +1,0 @@
-//! The files a run may see.
