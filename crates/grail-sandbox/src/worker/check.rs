@@ -11,10 +11,11 @@ use monty_types::{TypeCheckingConfig, TypeCheckingFormat};
 const SOURCE_NAME: &str = "main.py";
 const STUBS_NAME: &str = "grail_stubs.pyi";
 
-/// Kept between checks: the first one reads the standard library's stubs, which takes a hundred times longer than the next.
+/// Kept between checks: the first one reads the standard library's stubs, which takes a hundred times longer than the next. Workers
+/// that only run code never make one.
 #[derive(Default)]
 pub(super) struct Checker {
-    warm: TypeChecker,
+    warm: Option<TypeChecker>,
 }
 
 impl Checker {
@@ -23,10 +24,11 @@ impl Checker {
         let [stubs, source] = sources else {
             return protocol_violation("a type check takes stubs and a source");
         };
-        let answer = self.diagnose(stubs, source);
-        // The next session must not see this one's names.
-        if let Err(reason) = self.warm.reset() {
-            return monty_proto::worker::fatal_error_event(&format!("type-check cleanup failed: {reason}"));
+        let checker = self.warm.get_or_insert_default();
+        let answer = diagnose(checker, stubs, source);
+        // The next check must not see this one's names.
+        if checker.reset().is_err() {
+            self.warm = None;
         }
         let kind = match answer {
             Ok(None) => pb::child_event::Kind::Ok(pb::Ok {}),
@@ -35,11 +37,11 @@ impl Checker {
         };
         pb::ChildEvent { kind: Some(kind), ..Default::default() }
     }
+}
 
-    fn diagnose(&mut self, stubs: &str, source: &str) -> Result<Option<String>, String> {
-        let stubs = (!stubs.is_empty()).then(|| SourceFile::new(stubs, STUBS_NAME));
-        let config = TypeCheckingConfig { format: TypeCheckingFormat::Json, color: false };
-        let diagnostics = self.warm.run(&SourceFile::new(source, SOURCE_NAME), stubs.as_ref(), config)?;
-        Ok(diagnostics.map(|diagnostics| diagnostics.to_string()))
-    }
+fn diagnose(checker: &mut TypeChecker, stubs: &str, source: &str) -> Result<Option<String>, String> {
+    let stubs = (!stubs.is_empty()).then(|| SourceFile::new(stubs, STUBS_NAME));
+    let config = TypeCheckingConfig { format: TypeCheckingFormat::Json, color: false };
+    let diagnostics = checker.run(&SourceFile::new(source, SOURCE_NAME), stubs.as_ref(), config)?;
+    Ok(diagnostics.map(|diagnostics| diagnostics.to_string()))
 }
