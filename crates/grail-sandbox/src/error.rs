@@ -12,4 +12,8 @@ pub enum SandboxError {
     Policy(#[from] PolicyError),
     #[error("`{path}` cannot be given to a run: {reason}")]
     InvalidFiles { path: String, reason: String },
+    #[error("the schema cannot be used: at `{place}`: {reason}")]
+    Schema { place: String, reason: String },
+    #[error("the signature cannot be used: {reason}")]
+    Signature { reason: String },
 }

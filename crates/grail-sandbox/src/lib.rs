@@ -37,4 +37,6 @@ pub use policy::{
     ResourceGuard, ResourceGuardBuilder, ToolAccess,
 };
 pub use program::ResultRule;
+pub use schema::Schema;
+pub use stub::{Parameter, ParameterKind, Signature, StubModule};
 pub use value::{Record, Value};

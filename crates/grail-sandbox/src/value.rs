@@ -79,7 +79,10 @@ impl Value {
             Self::None => Json::Null,
             Self::Bool(flag) => Json::Bool(*flag),
             Self::Int(number) => Json::from(*number),
-            Self::BigInt(number) => Json::String(number.to_string()),
+            Self::BigInt(number) => match u64::try_from(number) {
+                Ok(number) => Json::from(number),
+                Err(_) => Json::String(number.to_string()),
+            },
             Self::Float(number) => match Number::from_f64(*number) {
                 Some(number) => Json::Number(number),
                 None => Json::String(self.repr()),

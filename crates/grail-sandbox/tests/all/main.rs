@@ -4,4 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod policy;
+mod schema;
+mod schema_properties;
+mod signature;
+mod stub;
 mod worker;

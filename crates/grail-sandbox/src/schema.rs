@@ -1,1 +1,0 @@
-//! JSON Schemas of inputs and outputs.
