@@ -1,1 +1,353 @@
 //! The door: a context holds everything a run may see, and starts runs.
+//!
+//! A context is made once and used for many runs, from many tasks at a time. Runs share its workers and its memory of checked programs,
+//! and nothing else: what one run did is not there for the next.
+
+mod builder;
+mod prepared;
+mod suspended;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use tracing::Instrument;
+
+use crate::error::SandboxError;
+use crate::files::{FileSystem, Files};
+use crate::observe::{Metrics, Recorder, Redactor};
+use crate::outcome::{Ending, FieldError, Limit, LimitHit, Note, Outcome, Printed, ToolFailure, Usage};
+use crate::policy::{Limits, ResolvedPolicy, ResourceGuard};
+use crate::pool::{LivePrinter, PrintSink, Workers};
+use crate::program::{Program, ResultRule};
+use crate::run::{Run, Setup, Stop};
+use crate::schema::Schema;
+use crate::tool::Toolset;
+use crate::value::{Identities, Value};
+
+pub use builder::ContextBuilder;
+pub use suspended::{Step, Suspended};
+
+use prepared::PreparedPrograms;
+
+/// Everything a run may see. Cheap to clone.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) workers: Workers,
+    input_schema: Option<Schema>,
+    output_schema: Option<Schema>,
+    pub(crate) tools: Toolset,
+    pub(crate) denied: Arc<[String]>,
+    pub(crate) policy: ResolvedPolicy,
+    pub(crate) files: Files,
+    stubs: String,
+    prepared: PreparedPrograms,
+    inputs_as_names: bool,
+    type_check: bool,
+    pub(crate) rule: ResultRule,
+    debug: bool,
+    metrics: Option<Arc<dyn Metrics>>,
+    pub(crate) redactor: Redactor,
+    live: Option<LivePrinter>,
+}
+
+/// What one call may ask for beyond its context.
+#[derive(Clone, Debug, Default)]
+pub struct CallOptions {
+    /// Tightens the context's policy, or loosens it where the policy says so.
+    pub limits: ResourceGuard,
+}
+
+/// A run that is about to start.
+pub(crate) struct Ready {
+    pub(crate) program: Arc<Program>,
+    inputs: Vec<(String, monty_types::MontyObject)>,
+    pub(crate) limits: Limits,
+}
+
+impl Context {
+    pub fn builder() -> ContextBuilder {
+        ContextBuilder::default()
+    }
+
+    /// Runs `code` to its end.
+    pub async fn execute(&self, code: &str, inputs: impl Serialize) -> Outcome {
+        self.execute_with(code, inputs, &CallOptions::default()).await
+    }
+
+    pub async fn execute_with(&self, code: &str, inputs: impl Serialize, options: &CallOptions) -> Outcome {
+        let span = tracing::info_span!("grail.run", bytes = code.len(), outcome = tracing::field::Empty);
+        let outcome = async {
+            let started = Instant::now();
+            let ready = match self.ready(code, inputs, options).await {
+                Ok(ready) => ready,
+                Err(ending) => return self.unstarted(*ending, started),
+            };
+            let mut run = match self.open(&ready, false, started).await {
+                Ok(run) => run,
+                Err(error) => return self.unstarted(unavailable(&error), started),
+            };
+            let stop = run.feed(ready.inputs).await;
+            self.settle(run, stop).await
+        }
+        .instrument(span.clone())
+        .await;
+        span.record("outcome", outcome.ending.name());
+        outcome
+    }
+
+    /// Runs `code` up to its first tool call. Every call suspends, and the caller answers it.
+    pub async fn start(&self, code: &str, inputs: impl Serialize) -> Step {
+        let started = Instant::now();
+        let ready = match self.ready(code, inputs, &CallOptions::default()).await {
+            Ok(ready) => ready,
+            Err(ending) => return Step::Finished(Box::new(self.unstarted(*ending, started))),
+        };
+        let mut run = match self.open(&ready, true, started).await {
+            Ok(run) => run,
+            Err(error) => return Step::Finished(Box::new(self.unstarted(unavailable(&error), started))),
+        };
+        let stop = run.feed(ready.inputs).await;
+        self.step(run, stop).await
+    }
+
+    /// Everything but running: schema, static check, type check. A value of `None` means that nothing was found.
+    pub async fn check(&self, code: &str) -> Outcome {
+        let started = Instant::now();
+        let limits = self.inner.policy.limits.clone();
+        match self.checked_program(code, &limits, self.inner.rule, "").await {
+            Ok(program) => {
+                let mut outcome = self.unstarted(Ending::Value { value: Value::None }, started);
+                outcome.notes.clone_from(&program.notes);
+                outcome
+            }
+            Err(ending) => self.unstarted(*ending, started),
+        }
+    }
+
+    /// The stubs that code is checked against: what a model should be shown.
+    pub fn stubs(&self) -> &str {
+        &self.inner.stubs
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.inner.policy.limits
+    }
+
+    async fn ready(
+        &self,
+        code: &str,
+        inputs: impl Serialize,
+        options: &CallOptions,
+    ) -> Result<Ready, Box<Ending>> {
+        let policy = self.inner.policy.tighten(&options.limits).map_err(|error| {
+            Box::new(Ending::InvalidInput {
+                errors: vec![FieldError { path: String::new(), message: error.to_string() }],
+            })
+        })?;
+        let inputs = self.inputs(inputs)?;
+        let program =
+            self.checked_program(code, &policy.limits, self.inner.rule, &self.undeclared(&inputs)).await?;
+        Ok(Ready { program, inputs, limits: policy.limits })
+    }
+
+    /// Validates inputs and turns them into the variables the code sees.
+    pub(crate) fn inputs(
+        &self,
+        inputs: impl Serialize,
+    ) -> Result<Vec<(String, monty_types::MontyObject)>, Box<Ending>> {
+        let invalid = |path: &str, message: String| {
+            Box::new(Ending::InvalidInput { errors: vec![FieldError { path: path.to_owned(), message }] })
+        };
+        let json = match serde_json::to_value(inputs) {
+            Ok(Json::Null) => Json::Object(serde_json::Map::new()),
+            Ok(json) => json,
+            Err(error) => return Err(invalid("", error.to_string())),
+        };
+        let Json::Object(fields) = &json else {
+            return Err(invalid("", "inputs must be an object with a field for each input".to_owned()));
+        };
+        let value = match &self.inner.input_schema {
+            Some(schema) => {
+                schema.validate(&json).map_err(|errors| Box::new(Ending::InvalidInput { errors }))?;
+                schema.to_python(&json)
+            }
+            None if fields.is_empty() => return Ok(Vec::new()),
+            None => Value::from_json(&json),
+        };
+        let value = value.map_err(|error| invalid("", error.to_string()))?;
+        let object = value.to_monty(&mut Identities::default());
+        if monty_proto::exceeds_max_value_depth(&object) {
+            return Err(invalid("", "the inputs nest too deeply".to_owned()));
+        }
+        let mut given = Vec::new();
+        if self.inner.inputs_as_names
+            && let monty_types::MontyObject::Dict(pairs) = &object
+        {
+            let names = pairs.iter().map(|(name, value)| (name.to_string(), value.clone()));
+            given.extend(names.filter(|(name, _)| crate::stub::is_identifier(name)));
+        }
+        given.push(("inputs".to_owned(), object));
+        Ok(given)
+    }
+
+    /// Definitions, for the type checker, of inputs that are visible as names and that no schema declares.
+    fn undeclared(&self, inputs: &[(String, monty_types::MontyObject)]) -> String {
+        if !self.inner.inputs_as_names || self.inner.input_schema.is_some() {
+            return String::new();
+        }
+        let names = inputs.iter().map(|(name, _)| name).filter(|name| crate::stub::is_identifier(name));
+        let given = "from typing import Any\ndef grail_given_() -> Any: ...\n".to_owned();
+        names.fold(given, |source, name| source + name + " = grail_given_()\n")
+    }
+
+    /// Checks `code`, or remembers that it was checked. `before` is what has run before it in the same session.
+    pub(crate) async fn checked_program(
+        &self,
+        code: &str,
+        limits: &Limits,
+        rule: ResultRule,
+        before: &str,
+    ) -> Result<Arc<Program>, Box<Ending>> {
+        if code.len() as u64 > limits.max_source {
+            return Err(Box::new(Ending::LimitHit(LimitHit {
+                limit: Limit::SourceSize,
+                message: format!(
+                    "the source has {} bytes, the policy allows {}",
+                    code.len(),
+                    limits.max_source
+                ),
+                traceback: Vec::new(),
+            })));
+        }
+        let prepared = self.inner.prepared.get(code, rule);
+        let program = prepared
+            .program
+            .clone()
+            .map_err(|rejections| Box::new(Ending::Rejected { rejections: rejections.to_vec() }))?;
+        if !self.inner.type_check {
+            return Ok(program);
+        }
+        let problems = prepared.problems(&self.inner.workers, &self.inner.stubs, before, limits).await?;
+        if problems.is_empty() {
+            Ok(program)
+        } else {
+            Err(Box::new(Ending::TypeErrors { problems: problems.to_vec() }))
+        }
+    }
+
+    pub(crate) async fn open(
+        &self,
+        ready: &Ready,
+        stepwise: bool,
+        started: Instant,
+    ) -> Result<Run, SandboxError> {
+        self.open_program(Arc::clone(&ready.program), ready.limits.clone(), stepwise, started).await
+    }
+
+    pub(crate) async fn open_program(
+        &self,
+        program: Arc<Program>,
+        limits: Limits,
+        stepwise: bool,
+        started: Instant,
+    ) -> Result<Run, SandboxError> {
+        let link = self.inner.workers.runner(&limits).await?;
+        let prints = PrintSink::new(limits.max_output, self.inner.live.clone());
+        let files = FileSystem::new(&self.inner.files, self.inner.policy.files);
+        let recorder = Recorder::new(self.inner.debug, self.inner.redactor.clone());
+        let setup = Setup {
+            tools: self.inner.tools.clone(),
+            denied: Arc::clone(&self.inner.denied),
+            limits,
+            stepwise,
+        };
+        Ok(Run::new(link, setup, program, files, prints, recorder, started))
+    }
+
+    /// Ends a run that stopped, and keeps it first if a person must decide.
+    async fn settle(&self, run: Run, stop: Stop) -> Outcome {
+        let ending = match stop {
+            Stop::Ended(ending) => ending,
+            Stop::Suspended(pending) => Ending::ToolFailed(ToolFailure {
+                exception: "RuntimeError".to_owned(),
+                message: format!("nobody answers `{}` here", pending.call.tool),
+                tool: pending.call.tool,
+                traceback: Vec::new(),
+            }),
+        };
+        self.finish(run, ending).await
+    }
+
+    pub(crate) async fn step(&self, run: Run, stop: Stop) -> Step {
+        match stop {
+            Stop::Ended(ending) => Step::Finished(Box::new(self.finish(run, ending).await)),
+            Stop::Suspended(pending) => Step::Suspended(Box::new(Suspended::new(self.clone(), run, pending))),
+        }
+    }
+
+    async fn finish(&self, mut run: Run, ending: Ending) -> Outcome {
+        run.finish().await;
+        self.outcome(&mut run, ending)
+    }
+
+    /// The outcome of a run that stopped: output checked, usage and output attached, counters moved.
+    pub(crate) fn outcome(&self, run: &mut Run, ending: Ending) -> Outcome {
+        let ending = self.check_output(ending);
+        let peak_memory = match &ending {
+            // A worker that died at its limit could not say how far it got; it got at least there.
+            Ending::LimitHit(hit) if hit.limit == Limit::Memory => {
+                run.prints.peak_memory.max(run.limits().max_memory)
+            }
+            _ => run.prints.peak_memory,
+        };
+        let usage = Usage { elapsed: run.elapsed(), peak_memory, ..run.usage.clone() };
+        let printed = Printed { text: std::mem::take(&mut run.prints.text), truncated: run.prints.truncated };
+        let timeline = run.recorder.finish(&ending, &printed);
+        self.measured(Outcome { ending, printed, usage, notes: run.program().notes.clone(), timeline })
+    }
+
+    pub(crate) fn unstarted(&self, ending: Ending, started: Instant) -> Outcome {
+        let usage = Usage { elapsed: started.elapsed(), ..Usage::default() };
+        let notes: Vec<Note> = Vec::new();
+        self.measured(Outcome { ending, printed: Printed::default(), usage, notes, timeline: None })
+    }
+
+    fn check_output(&self, ending: Ending) -> Ending {
+        match (ending, &self.inner.output_schema) {
+            (Ending::Value { value }, Some(schema)) => match schema.validate(&value.to_json()) {
+                Ok(()) => Ending::Value { value },
+                Err(errors) => Ending::InvalidOutput { errors, value },
+            },
+            (ending, _) => ending,
+        }
+    }
+
+    fn measured(&self, outcome: Outcome) -> Outcome {
+        if let Some(metrics) = &self.inner.metrics {
+            let labels = [("outcome", outcome.ending.name())];
+            metrics.count("grail_runs_total", &labels, 1);
+            metrics.record("grail_run_seconds", &labels, outcome.usage.elapsed.as_secs_f64());
+            if let Ending::LimitHit(hit) = &outcome.ending {
+                metrics.count("grail_limit_hits_total", &[("limit", hit.limit.name())], 1);
+            }
+            if let Ending::WorkerCrashed(_) = &outcome.ending {
+                metrics.count("grail_worker_crashes_total", &[], 1);
+            }
+        }
+        outcome
+    }
+}
+
+pub(crate) fn unavailable(error: &SandboxError) -> Ending {
+    crashed(error)
+}
+
+fn crashed(error: &impl ToString) -> Ending {
+    Ending::WorkerCrashed(crate::outcome::Crash { message: error.to_string() })
+}

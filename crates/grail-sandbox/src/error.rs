@@ -3,6 +3,8 @@
 use thiserror::Error;
 
 use crate::policy::PolicyError;
+use crate::snapshot::SnapshotError;
+use crate::tool::ToolsetError;
 
 #[derive(Debug, Error)]
 pub enum SandboxError {
@@ -16,4 +18,8 @@ pub enum SandboxError {
     Schema { place: String, reason: String },
     #[error("the signature cannot be used: {reason}")]
     Signature { reason: String },
+    #[error(transparent)]
+    Toolset(#[from] ToolsetError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
 }

@@ -26,8 +26,10 @@ mod value;
 #[cfg(feature = "worker")]
 pub mod worker;
 
+pub use context::{CallOptions, Context, ContextBuilder, Step, Suspended};
 pub use error::SandboxError;
 pub use files::{Access, CallbackFile, FileBudget, Files, Mount, Permission};
+pub use observe::{Metrics, Redactor, Timeline};
 pub use outcome::{
     Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection,
     ToolFailure, TypeProblem, Usage,
@@ -36,7 +38,14 @@ pub use policy::{
     Field, FileAccess, Limits, Policies, Policy, PolicyBuilder, PolicyError, Preset, ResolvedPolicy,
     ResourceGuard, ResourceGuardBuilder, ToolAccess,
 };
+pub use pool::{WorkerConfig, Workers};
 pub use program::ResultRule;
 pub use schema::Schema;
+pub use session::Session;
+pub use snapshot::{KEY_FILE, KEY_VARIABLE, MAX_SNAPSHOT_BYTES, SnapshotError, SnapshotKey};
 pub use stub::{Parameter, ParameterKind, Signature, StubModule};
-pub use value::{Record, Value};
+pub use tool::{
+    CacheResults, Call, CountCalls, LimitRate, LogCalls, Middleware, Next, Retry, Tool, ToolError, Toolset,
+    ToolsetError,
+};
+pub use value::{MAX_DEPTH, Native, Record, TooDeep, Value};

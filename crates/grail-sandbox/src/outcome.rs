@@ -7,6 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::observe::Timeline;
 use crate::value::Value;
@@ -186,6 +187,15 @@ impl Outcome {
             Ending::Value { value } => Some(value),
             _ => None,
         }
+    }
+
+    /// The value as a Rust type.
+    ///
+    /// # Errors
+    /// There is no value, or it is of another shape.
+    pub fn decode<Type: DeserializeOwned>(&self) -> Result<Type, String> {
+        let value = self.value().ok_or_else(|| format!("the run ended with `{}`", self.ending.name()))?;
+        serde_json::from_value(value.to_json()).map_err(|error| error.to_string())
     }
 }
 

@@ -1,1 +1,201 @@
 //! Worker processes: warm, bounded, replaced when they die.
+//!
+//! Two pools, because memory is limited per process: *runners* run code and never hold a type checker, so a run's memory limit is
+//! honest; *checkers* only type check, and the first of them starts when it is first needed. Every turn with a worker has a deadline
+//! that this side keeps. Whatever a worker does, the worst is that it is killed and that its one run is lost.
+
+mod link;
+
+use std::env;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use monty_pool::{Checkout, Pool, PoolConfig, PoolError, ReplConfig};
+use monty_proto::pb;
+use monty_types::ResourceLimits;
+use serde::Deserialize;
+use tokio::sync::OnceCell;
+
+use crate::error::SandboxError;
+use crate::outcome::TypeProblem;
+use crate::policy::Limits;
+
+pub(crate) use link::{Link, LivePrinter, Lost, PrintSink};
+
+/// What every script is called in tracebacks and diagnostics.
+pub(crate) const SCRIPT: &str = "main.py";
+
+/// The name of the worker binary that this crate builds.
+const WORKER_BINARY: &str = "grail-sandbox-worker";
+
+/// A worker is replaced after so many runs, so that no slow leak of the engine can grow for ever.
+const RUNS_PER_WORKER: u32 = 10_000;
+
+/// Starting, configuring or resetting a worker takes milliseconds; one that takes longer than this is broken.
+pub(crate) const HOUSEKEEPING: Duration = Duration::from_secs(20);
+
+/// The checker holds the standard library's stubs; beyond this it is under attack.
+const CHECKER_MEMORY: usize = 512 * 1024 * 1024;
+
+/// Which program workers are started from, and how many.
+#[derive(Clone, Debug)]
+pub struct WorkerConfig {
+    /// Started as `PROGRAM subprocess`, with an empty environment.
+    pub program: PathBuf,
+    /// Runners started at once and kept warm.
+    pub warm: usize,
+    /// Runners at the same time; further runs wait.
+    pub most: usize,
+    /// How long a run may wait for a free worker. `None` waits as long as it takes.
+    pub wait: Option<Duration>,
+}
+
+/// A handle to the worker pools; clones share them.
+#[derive(Clone)]
+pub struct Workers {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: WorkerConfig,
+    runners: Pool,
+    checkers: OnceCell<Pool>,
+}
+
+impl WorkerConfig {
+    /// One warm worker, and as many at a time as there are processors.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        let most = std::thread::available_parallelism().map_or(2, NonZero::get);
+        Self { program: program.into(), warm: 1, most, wait: None }
+    }
+
+    /// The worker binary beside this executable, or one folder up, where test binaries find it.
+    pub fn beside_this_program() -> Result<Self, SandboxError> {
+        let own = env::current_exe().unwrap_or_default();
+        let name = format!("{WORKER_BINARY}{}", env::consts::EXE_SUFFIX);
+        let found =
+            own.ancestors().skip(1).take(2).map(|folder| folder.join(&name)).find(|path| path.is_file());
+        found.map(Self::new).ok_or_else(|| SandboxError::WorkerUnavailable {
+            program: name,
+            reason: "it is not beside this program".to_owned(),
+        })
+    }
+}
+
+impl Workers {
+    /// Starts the warm workers. Must be called inside a tokio runtime.
+    pub async fn start(config: WorkerConfig) -> Result<Self, SandboxError> {
+        let mut pool = pool_config(&config.program);
+        pool.min_processes = config.warm.min(config.most);
+        pool.max_processes = config.most.max(1);
+        pool.checkout_timeout = config.wait;
+        let runners = Pool::new(pool).await.map_err(|error| unavailable(&config.program, &error))?;
+        Ok(Self { inner: Arc::new(Inner { config, runners, checkers: OnceCell::new() }) })
+    }
+
+    /// Asks idle workers to exit. Dropping the last handle kills them instead.
+    pub async fn close(&self) {
+        self.inner.runners.close().await;
+        if let Some(checkers) = self.inner.checkers.get() {
+            checkers.close().await;
+        }
+    }
+
+    /// A worker for one run or session.
+    pub(crate) async fn runner(&self, limits: &Limits) -> Result<Link, SandboxError> {
+        let session = ReplConfig {
+            script_name: SCRIPT.to_owned(),
+            limits: Some(resource_limits(limits)),
+            ..ReplConfig::default()
+        };
+        let checkout = self.inner.runners.checkout(&session).await;
+        checkout.map(Link::new).map_err(|error| unavailable(&self.inner.config.program, &error))
+    }
+
+    /// Type checks `code` against `stubs` without running anything.
+    pub(crate) async fn type_check(
+        &self,
+        stubs: &str,
+        code: &str,
+        within: Duration,
+    ) -> Result<Result<Vec<TypeProblem>, Lost>, SandboxError> {
+        let program = &self.inner.config.program;
+        let checkers = self.inner.checkers.get_or_try_init(|| async {
+            let mut pool = pool_config(program);
+            pool.min_processes = 0;
+            pool.max_processes = self.inner.config.most.clamp(1, 2);
+            Pool::new(pool).await.map_err(|error| unavailable(program, &error))
+        });
+        let session = ReplConfig {
+            script_name: SCRIPT.to_owned(),
+            limits: Some(ResourceLimits::default().max_memory(CHECKER_MEMORY)),
+            ..ReplConfig::default()
+        };
+        let checkout: Checkout =
+            checkers.await?.checkout(&session).await.map_err(|error| unavailable(program, &error))?;
+        let mut link = Link::new(checkout);
+        let request = pb::parent_request::Kind::InstallDependencies(pb::InstallDependencies {
+            requirements: vec![stubs.to_owned(), code.to_owned()],
+        });
+        let answer = link.turn(request, within, &mut PrintSink::silent()).await;
+        link.finish().await;
+        Ok(answer.and_then(|event| match event.kind {
+            Some(pb::child_event::Kind::Ok(_)) => Ok(Vec::new()),
+            Some(pb::child_event::Kind::TypingError(error)) => type_problems(&error.diagnostics),
+            _ => Err(Lost::Crashed("the type checker gave no verdict".to_owned())),
+        }))
+    }
+}
+
+fn pool_config(program: &Path) -> PoolConfig {
+    let mut config = PoolConfig::subprocess(program);
+    config.request_timeout = None;
+    // Deadlines are kept per turn by `Link`, which knows what a turn may take.
+    config.duration_limit_grace = None;
+    config.max_checkouts_per_worker = Some(RUNS_PER_WORKER);
+    config
+}
+
+fn resource_limits(limits: &Limits) -> ResourceLimits {
+    ResourceLimits::default()
+        .max_duration(limits.max_duration)
+        .max_memory(usize::try_from(limits.max_memory).unwrap_or(usize::MAX))
+        .max_recursion_depth(limits.max_recursion as usize)
+        // One more than ours, which counts over snapshots as well and comes first.
+        .max_suspensions((limits.max_suspensions as usize).saturating_add(1))
+}
+
+fn unavailable(program: &Path, error: &PoolError) -> SandboxError {
+    SandboxError::WorkerUnavailable { program: program.display().to_string(), reason: error.to_string() }
+}
+
+/// The part of the checker's JSON that is read.
+#[derive(Deserialize)]
+struct CheckerDiagnostic {
+    code: Option<String>,
+    message: String,
+    location: Option<CheckerPlace>,
+}
+
+#[derive(Deserialize)]
+struct CheckerPlace {
+    row: u32,
+    column: u32,
+}
+
+fn type_problems(diagnostics: &str) -> Result<Vec<TypeProblem>, Lost> {
+    let diagnostics: Vec<CheckerDiagnostic> = serde_json::from_str(diagnostics)
+        .map_err(|error| Lost::Crashed(format!("the type checker's answer cannot be read: {error}")))?;
+    let problem = |diagnostic: CheckerDiagnostic| {
+        let place = diagnostic.location.unwrap_or(CheckerPlace { row: 1, column: 1 });
+        TypeProblem {
+            rule: diagnostic.code.unwrap_or_else(|| "invalid-syntax".to_owned()),
+            message: diagnostic.message,
+            line: place.row,
+            column: place.column,
+        }
+    };
+    Ok(diagnostics.into_iter().map(problem).collect())
+}

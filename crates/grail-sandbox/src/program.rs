@@ -36,7 +36,6 @@ pub(crate) struct Program {
     pub notes: Vec<Note>,
     original: Source,
     replacements: Vec<Replacement>,
-    uses_return: bool,
 }
 
 /// One edit in the units of tracebacks. Edits never span lines.
@@ -78,11 +77,11 @@ pub(crate) fn prepare(source: &str, rule: ResultRule) -> Result<Program, Vec<Rej
         return Err(rejections);
     }
     let edits: Vec<Edit> = returns.iter().flat_map(|node| return_as_call(*node)).collect();
-    Ok(Program::new(parsed.source().clone(), edits, notes, !returns.is_empty()))
+    Ok(Program::new(parsed.source().clone(), edits, notes))
 }
 
 impl Program {
-    fn new(original: Source, edits: Vec<Edit>, notes: Vec<Note>, uses_return: bool) -> Self {
+    fn new(original: Source, edits: Vec<Edit>, notes: Vec<Note>) -> Self {
         let replacements = edits
             .iter()
             .map(|edit| {
@@ -97,7 +96,12 @@ impl Program {
             .collect();
         // The edits touch different `return` statements, or different ends of one: they cannot overlap.
         let source = edit::apply(original.text(), edits).unwrap_or_else(|_| original.text().to_owned());
-        Self { source: source.into(), notes, original, replacements, uses_return }
+        Self { source: source.into(), notes, original, replacements }
+    }
+
+    /// The source as written.
+    pub(crate) fn original_text(&self) -> &str {
+        self.original.text()
     }
 
     /// Where a place in the source as run stands in the source as written. Both count from 1, columns in characters.
@@ -132,8 +136,9 @@ impl Program {
     }
 
     /// Whether a `return` at top level may end the program.
+    #[cfg(test)]
     pub(crate) fn uses_return(&self) -> bool {
-        self.uses_return
+        !self.replacements.is_empty()
     }
 }
 

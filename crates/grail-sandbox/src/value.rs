@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value as Json};
 
 /// How deep a value may nest on its way into a worker or out of it. The engine's wire format ends not much deeper.
-pub const MAX_DEPTH: usize = 40;
+pub const MAX_DEPTH: usize = 48;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -232,6 +232,25 @@ impl Identities {
             attrs,
         }))
     }
+}
+
+/// The object behind the name `tools`: its methods are the tools.
+pub(crate) fn tools_object() -> MontyObject {
+    MontyObject::ClassInstance(Box::new(MontyClassInstance {
+        class_type: MontyClassType {
+            name: "Tools".to_owned(),
+            id: identity("class", "tools"),
+            host_defined: true,
+            is_dataclass: false,
+            attrs: Vec::new().into(),
+        },
+        instance_id: tools_object_id(),
+        attrs: Vec::new().into(),
+    }))
+}
+
+pub(crate) fn tools_object_id() -> MontyUuid {
+    identity("instance", "tools")
 }
 
 fn identity(kind: &str, name: &str) -> MontyUuid {

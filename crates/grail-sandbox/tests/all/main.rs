@@ -3,9 +3,11 @@
 // Clippy's exemption for tests does not reach functions beside them.
 #![allow(clippy::unwrap_used)]
 
+mod context;
 mod policy;
 mod schema;
 mod schema_properties;
 mod signature;
 mod stub;
+mod support;
 mod worker;
