@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::literal::{comment, docstring, python_string};
 use super::parse::Declarations;
 use super::signature::Signature;
-use super::types::{Classes, Direction, Names};
+use super::types::{Classes, Direction};
 use crate::error::SandboxError;
 use crate::schema::Schema;
 use crate::schema::shape::ShapeId;
@@ -65,8 +65,8 @@ impl StubModule {
         let inputs = self.inputs_text(&mut page);
         let returns: Vec<String> = self.tools.iter().map(|tool| page.returns(tool)).collect();
         let output = self.output_text(&mut page);
-        let tools: Vec<String> =
-            self.tools.iter().zip(&returns).map(|(tool, returns)| page.header(tool, returns)).collect();
+        let tools: Vec<[String; 2]> =
+            self.tools.iter().zip(&returns).map(|(tool, returns)| page.headers(tool, returns)).collect();
         let variables = self.variables_text(&mut page);
         Ok(page.finish(&[inputs, output, variables, self.tools_text(&tools)]))
     }
@@ -135,12 +135,12 @@ impl StubModule {
         text
     }
 
-    fn tools_text(&self, headers: &[String]) -> String {
+    fn tools_text(&self, headers: &[[String; 2]]) -> String {
         let mut text = String::new();
         if self.tools.is_empty() {
             return text;
         }
-        for (tool, header) in self.tools.iter().zip(headers) {
+        for (tool, [header, _]) in self.tools.iter().zip(headers) {
             let doc = tool.doc.as_deref().map(str::trim).filter(|doc| !doc.is_empty());
             text.push_str(header);
             match doc {
@@ -153,8 +153,8 @@ impl StubModule {
             text.push('\n');
         }
         text.push_str("class _Tools:\n");
-        for header in headers {
-            text.push_str(&format!("    @staticmethod\n    {header} ...\n"));
+        for [_, method] in headers {
+            text.push_str(&format!("    {method} ...\n"));
         }
         text.push_str("\ntools: _Tools\n");
         text
@@ -218,24 +218,22 @@ impl Page {
         self.classes.annotation(shapes, shapes.root(), &names)
     }
 
-    fn header(&mut self, tool: &Signature, returns: &str) -> String {
-        let Some(schema) = &tool.arguments else {
-            let annotations: Vec<&str> =
-                tool.parameters.iter().map(|parameter| parameter.annotation.as_str()).collect();
-            return tool.header_with(&annotations, returns);
-        };
-        let shapes = schema.shapes();
-        let starts: Vec<ShapeId> = tool.parameters.iter().filter_map(|parameter| parameter.shape).collect();
-        let names: Names = self.classes.declare(shapes, &starts, Direction::Outgoing);
-        let annotations: Vec<String> = tool
-            .parameters
-            .iter()
-            .map(|parameter| match parameter.shape {
-                Some(shape) => self.classes.annotation(shapes, shape, &names),
-                None => parameter.annotation.clone(),
-            })
-            .collect();
-        tool.header_with(&annotations, returns)
+    /// A tool as a function and as a method. Not a static one: the checker does not know `staticmethod`.
+    fn headers(&mut self, tool: &Signature, returns: &str) -> [String; 2] {
+        let mut annotations: Vec<String> =
+            tool.parameters.iter().map(|parameter| parameter.annotation.clone()).collect();
+        if let Some(schema) = &tool.arguments {
+            let shapes = schema.shapes();
+            let starts: Vec<ShapeId> =
+                tool.parameters.iter().filter_map(|parameter| parameter.shape).collect();
+            let names = self.classes.declare(shapes, &starts, Direction::Outgoing);
+            for (annotation, parameter) in annotations.iter_mut().zip(&tool.parameters) {
+                if let Some(shape) = parameter.shape {
+                    *annotation = self.classes.annotation(shapes, shape, &names);
+                }
+            }
+        }
+        [false, true].map(|is_method| tool.header_with(&annotations, returns, is_method))
     }
 
     fn finish(self, parts: &[String]) -> String {

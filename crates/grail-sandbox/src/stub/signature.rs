@@ -168,11 +168,17 @@ impl Signature {
     pub fn header(&self) -> String {
         let annotations: Vec<&str> =
             self.parameters.iter().map(|parameter| parameter.annotation.as_str()).collect();
-        self.header_with(&annotations, &self.returns)
+        self.header_with(&annotations, &self.returns, false)
     }
 
-    pub(super) fn header_with(&self, annotations: &[impl AsRef<str>], returns: &str) -> String {
-        let parameters = parameters_text(&self.parameters, annotations);
+    /// As a function, or as a method of the object `tools`.
+    pub(super) fn header_with(
+        &self,
+        annotations: &[impl AsRef<str>],
+        returns: &str,
+        is_method: bool,
+    ) -> String {
+        let parameters = parameters_text(&self.parameters, annotations, is_method);
         let keyword = if self.is_async { "async def" } else { "def" };
         format!("{keyword} {}{}({parameters}) -> {returns}:", self.name, self.type_parameters)
     }
@@ -250,9 +256,17 @@ fn schema_parameters(tool: &str, schema: &Schema) -> Result<Vec<Parameter>, Sand
     Ok(required)
 }
 
-fn parameters_text(parameters: &[Parameter], annotations: &[impl AsRef<str>]) -> String {
+fn parameters_text(parameters: &[Parameter], annotations: &[impl AsRef<str>], is_method: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut previous = None;
+    if is_method {
+        let mut name = "self".to_owned();
+        while parameters.iter().any(|parameter| parameter.name == name) {
+            name.push('_');
+        }
+        parts.push(name);
+        previous = Some(ParameterKind::PositionalOnly);
+    }
     for (parameter, annotation) in parameters.iter().zip(annotations) {
         let kind = parameter.kind;
         if previous == Some(ParameterKind::PositionalOnly) && kind != ParameterKind::PositionalOnly {

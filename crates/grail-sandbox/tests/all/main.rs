@@ -9,5 +9,6 @@ mod schema;
 mod schema_properties;
 mod signature;
 mod stub;
+mod stub_checks;
 mod support;
 mod worker;

@@ -425,8 +425,7 @@ fn different_classes_of_one_name_get_numbers() {
     def find() -> Team: ...
 
     class _Tools:
-        @staticmethod
-        def find() -> Team: ...
+        def find(self, /) -> Team: ...
 
     tools: _Tools
     "#);
