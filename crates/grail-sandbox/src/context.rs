@@ -164,20 +164,21 @@ impl Context {
         let invalid = |path: &str, message: String| {
             Box::new(Ending::InvalidInput { errors: vec![FieldError { path: path.to_owned(), message }] })
         };
-        let json = match serde_json::to_value(inputs) {
+        let mut json = match serde_json::to_value(inputs) {
             Ok(Json::Null) => Json::Object(serde_json::Map::new()),
             Ok(json) => json,
             Err(error) => return Err(invalid("", error.to_string())),
         };
-        let Json::Object(fields) = &json else {
+        if !json.is_object() {
             return Err(invalid("", "inputs must be an object with a field for each input".to_owned()));
-        };
+        }
         let value = match &self.inner.input_schema {
             Some(schema) => {
                 schema.validate(&json).map_err(|errors| Box::new(Ending::InvalidInput { errors }))?;
+                schema.fill_defaults(&mut json);
                 schema.to_python(&json)
             }
-            None if fields.is_empty() => return Ok(Vec::new()),
+            None if json.as_object().is_some_and(serde_json::Map::is_empty) => return Ok(Vec::new()),
             None => Value::from_json(&json),
         };
         let value = value.map_err(|error| invalid("", error.to_string()))?;

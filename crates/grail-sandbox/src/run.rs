@@ -212,8 +212,11 @@ impl Run {
         if matches!(event.kind, Some(pb::child_event::Kind::Ok(_))) {
             return Ok(None);
         }
-        // The suspension was counted when it first happened.
+        // What is announced again was counted when it first happened.
         self.usage.suspensions = self.usage.suspensions.saturating_sub(1);
+        if matches!(event.kind, Some(pb::child_event::Kind::FunctionCall(_))) {
+            self.usage.tool_calls = self.usage.tool_calls.saturating_sub(1);
+        }
         Ok(Some(self.drive(Ok(event)).await))
     }
 

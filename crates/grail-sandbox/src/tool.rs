@@ -92,7 +92,7 @@ impl Tool {
     {
         let signature = Signature::of::<Arguments, Returned>(name)?.with_doc(documentation);
         let bound = signature.clone();
-        Ok(Self::blocking(signature, move |call| encode(&handler(binding::bind(&bound, &call)?)?)))
+        Ok(Self::blocking(signature, move |call| encode(&bound, &handler(binding::bind(&bound, &call)?)?)))
     }
 
     /// As [`Tool::typed`], for a function the code awaits.
@@ -110,7 +110,8 @@ impl Tool {
         let bound = signature.clone();
         Ok(Self::awaited(signature, move |call| {
             let pending = binding::bind(&bound, &call).map(&handler);
-            async move { encode(&pending?.await?) }
+            let signature = bound.clone();
+            async move { encode(&signature, &pending?.await?) }
         }))
     }
 
@@ -184,7 +185,12 @@ impl fmt::Debug for Tool {
     }
 }
 
-fn encode(returned: &impl Serialize) -> Result<Value, ToolError> {
+/// As the stub promises it: records where the result's schema has them.
+fn encode(signature: &Signature, returned: &impl Serialize) -> Result<Value, ToolError> {
     let json = serde_json::to_value(returned).map_err(|error| ToolError::failed(error.to_string()))?;
-    Value::from_json(&json).map_err(|error| ToolError::value_error(format!("the result {error}")))
+    let value = match signature.result() {
+        Some(schema) => schema.to_python_record(&json),
+        None => Value::from_json(&json),
+    };
+    value.map_err(|error| ToolError::value_error(format!("the result {error}")))
 }

@@ -193,7 +193,7 @@ fn sources_as_large_as_a_policy_allows_fit_the_stack() {
         format!("{}1", "-".repeat(long - 1)),
         format!("1{}", "if 1 else 1".repeat(long / 11 - 1)),
         format!("1{}", " if 1 else 1".repeat(long / 12 - 1)),
-        format!("{}", "a and ".repeat(long / 6 - 1) + "a"),
+        "a and ".repeat(long / 6 - 1) + "a",
     ] {
         let mut worker = Worker::with_session(1 << 30);
         let start: String = source.chars().take(20).collect();
