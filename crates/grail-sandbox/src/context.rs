@@ -174,6 +174,7 @@ impl Context {
         }
         let value = match &self.inner.input_schema {
             Some(schema) => {
+                schema.fill_defaults(&mut json);
                 schema.validate(&json).map_err(|errors| Box::new(Ending::InvalidInput { errors }))?;
                 schema.fill_defaults(&mut json);
                 schema.to_python(&json)
@@ -191,7 +192,7 @@ impl Context {
             && let monty_types::MontyObject::Dict(pairs) = &object
         {
             let names = pairs.iter().map(|(name, value)| (name.to_string(), value.clone()));
-            given.extend(names.filter(|(name, _)| crate::stub::is_identifier(name)));
+            given.extend(names.filter(|(name, _)| crate::stub::is_free_name(name)));
         }
         given.push(("inputs".to_owned(), object));
         Ok(given)
@@ -202,7 +203,7 @@ impl Context {
         if !self.inner.inputs_as_names || self.inner.input_schema.is_some() {
             return String::new();
         }
-        let names = inputs.iter().map(|(name, _)| name).filter(|name| crate::stub::is_identifier(name));
+        let names = inputs.iter().map(|(name, _)| name).filter(|name| crate::stub::is_free_name(name));
         let given = "from typing import Any\ndef grail_given_() -> Any: ...\n".to_owned();
         names.fold(given, |source, name| source + name + " = grail_given_()\n")
     }

@@ -56,6 +56,19 @@ async fn nested_records_are_read_by_attribute() {
 }
 
 #[tokio::test]
+async fn absent_inputs_have_their_defaults() {
+    let schema = json!({"properties": {
+        "limit": {"type": "integer", "default": 10},
+        "user": {"properties": {"nick": {"type": ["string", "null"]}}},
+    }});
+    let context = build(Context::builder().input_schema(Schema::from_json(schema).expect("a schema"))).await;
+    assert_eq!(
+        shown(&context.execute("(inputs['limit'], inputs['user'].nick)", json!({"user": {}})).await),
+        "(10, None)"
+    );
+}
+
+#[tokio::test]
 async fn inputs_can_be_names() {
     let context = build(Context::builder().inputs_as_names()).await;
     assert_eq!(shown(&context.execute("a + 1", json!({"a": 1})).await), "2");

@@ -1,10 +1,11 @@
 //! Signatures: tools from schemas, from Rust types and from Python.
 
-use grail_sandbox::{SandboxError, Signature, StubModule};
+use grail_sandbox::{Context, SandboxError, Signature, StubModule, Tool, Toolset};
 use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::stub::{schema, text};
+use crate::support::{build, shown};
 
 #[test]
 fn a_tool_from_schemas_takes_required_arguments_first() {
@@ -314,4 +315,28 @@ fn what_cannot_be_a_tool_is_refused() {
 
 fn refusal<T: std::fmt::Debug>(result: Result<T, SandboxError>) -> String {
     result.expect_err("must be refused").to_string()
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Search {
+    name: String,
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Found {
+    name: String,
+    tags: Vec<String>,
+}
+
+#[tokio::test]
+async fn what_a_tool_returns_is_what_its_stub_says() {
+    let tool = Tool::typed("find", "Finds.", |search: Search| {
+        Ok(Found { name: search.name.to_uppercase(), tags: vec!["new".to_owned()] })
+    })
+    .expect("usable");
+    let tools = Toolset::new([tool]).expect("one name each");
+    let context = build(Context::builder().tools(tools)).await;
+    let outcome =
+        context.execute("found = find('ada')\n(found.name, tools.find(name='x').tags)", json!({})).await;
+    assert_eq!(shown(&outcome), "('ADA', ['new'])");
 }
