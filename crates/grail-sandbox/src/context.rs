@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use crate::error::SandboxError;
 use crate::files::{FileSystem, Files};
-use crate::observe::{Metrics, Recorder, Redactor};
+use crate::observe::{Metrics, Recorder, Redactor, count_outcome};
 use crate::outcome::{Ending, FieldError, Limit, LimitHit, Note, Outcome, Printed, ToolFailure, Usage};
 use crate::policy::{Limits, ResolvedPolicy, ResourceGuard};
 use crate::pool::{LivePrinter, PrintSink, Workers};
@@ -262,7 +262,10 @@ impl Context {
         let link = self.inner.workers.runner(&limits).await?;
         let prints = PrintSink::new(limits.max_output, self.inner.live.clone());
         let files = FileSystem::new(&self.inner.files, self.inner.policy.files);
-        let recorder = Recorder::new(self.inner.debug, self.inner.redactor.clone());
+        let recorder = match self.inner.debug {
+            true => Recorder::on(self.inner.redactor.clone(), self.inner.policy.name(), started),
+            false => Recorder::off(),
+        };
         let setup = Setup {
             tools: self.inner.tools.clone(),
             denied: Arc::clone(&self.inner.denied),
@@ -332,15 +335,7 @@ impl Context {
 
     fn measured(&self, outcome: Outcome) -> Outcome {
         if let Some(metrics) = &self.inner.metrics {
-            let labels = [("outcome", outcome.ending.name())];
-            metrics.count("grail_runs_total", &labels, 1);
-            metrics.record("grail_run_seconds", &labels, outcome.usage.elapsed.as_secs_f64());
-            if let Ending::LimitHit(hit) = &outcome.ending {
-                metrics.count("grail_limit_hits_total", &[("limit", hit.limit.name())], 1);
-            }
-            if let Ending::WorkerCrashed(_) = &outcome.ending {
-                metrics.count("grail_worker_crashes_total", &[], 1);
-            }
+            count_outcome(metrics.as_ref(), &outcome);
         }
         outcome
     }

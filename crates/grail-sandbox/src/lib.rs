@@ -29,7 +29,10 @@ pub mod worker;
 pub use context::{CallOptions, Context, ContextBuilder, Step, Suspended};
 pub use error::SandboxError;
 pub use files::{Access, CallbackFile, FileBudget, Files, Mount, Permission};
-pub use observe::{Metrics, Redactor, Timeline};
+pub use observe::{
+    CountSeries, Counters, DurationSeries, METRICS, Metric, Metrics, MetricsSnapshot, REDACTED, Redactor,
+    SecretTooShort, Timeline, TimelineEvent, TimelineStep,
+};
 pub use outcome::{
     Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection,
     ToolFailure, TypeProblem, Usage,

@@ -141,6 +141,7 @@ impl Run {
 
     /// Runs the program until it ends or suspends.
     pub(crate) async fn feed(&mut self, inputs: Vec<(String, MontyObject)>) -> Stop {
+        self.recorder.started(self.started);
         let mut given = inputs;
         let tools_seen: Vec<_> =
             self.setup.tools.tools().filter(|tool| self.program.source.contains(tool.name())).collect();
@@ -179,7 +180,8 @@ impl Run {
     /// Answers a call that suspended the run, and lets it go on.
     pub(crate) async fn answer(&mut self, pending: &PendingCall, answer: Result<Value, ToolError>) -> Stop {
         self.waiting.retain(|waiting| waiting.id != pending.id);
-        self.recorder.answered(&pending.call.tool, &answer);
+        self.recorder.resumed();
+        self.recorder.answered(pending.id, &answer);
         let request = if pending.awaited {
             self.future_results(vec![(pending.id, pending.call.tool.clone(), answer)])
         } else {
@@ -344,7 +346,12 @@ impl Run {
             };
             match reaction {
                 Reaction::Send(request) => event = self.turn(request).await,
-                Reaction::Stop(stop) => return stop,
+                Reaction::Stop(stop) => {
+                    if let Stop::Suspended(pending) = &stop {
+                        self.recorder.suspended(&pending.call);
+                    }
+                    return stop;
+                }
             }
         }
     }
@@ -352,6 +359,7 @@ impl Run {
     async fn react(&mut self, event: pb::ChildEvent) -> Reaction {
         use pb::child_event::Kind as Event;
 
+        self.recorder.printed(self.prints.text.len());
         self.usage.executing = self.usage.executing.max(Duration::from_micros(event.total_execution_micros));
         let is_suspension = matches!(
             event.kind,
@@ -432,7 +440,7 @@ impl Run {
                 .map(|(name, value)| (name.to_string(), Value::from_monty(value)))
                 .collect(),
         };
-        self.recorder.called(&call);
+        self.recorder.called(id, &call);
         match (suspends, awaited) {
             (true, false) => Reaction::Stop(Stop::Suspended(PendingCall { id, call, awaited })),
             (true, true) => {
@@ -442,7 +450,7 @@ impl Run {
             (false, false) => {
                 let name = call.tool.clone();
                 let answer = call_tool(self.setup.tools.clone(), call, self.setup.limits.tool_timeout).await;
-                self.recorder.answered(&name, &answer);
+                self.recorder.answered(id, &answer);
                 Reaction::Send(self.call_result(id, &name, answer))
             }
             (false, true) => {
@@ -463,7 +471,7 @@ impl Run {
         let Some(call) = call else {
             return Reaction::Stop(Stop::Ended(ending::crashed("the worker asked for nothing".to_owned())));
         };
-        self.recorder.file_call(call.name());
+        self.recorder.system_call(call.name());
         if let Some(answer) = requests::clock_or_environment(&call) {
             return Reaction::Send(requests::call_value(id, answer));
         }
@@ -512,8 +520,8 @@ impl Run {
             results.extend(next.ok());
         }
         if !results.is_empty() {
-            for (_, tool, answer) in &results {
-                self.recorder.answered(tool, answer);
+            for (id, _, answer) in &results {
+                self.recorder.answered(*id, answer);
             }
             return Reaction::Send(self.future_results(results));
         }

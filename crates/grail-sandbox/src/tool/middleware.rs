@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::{Call, Tool, ToolError};
-use crate::observe::Metrics;
+use crate::observe::{Metrics, count_tool_call};
 use crate::value::Value;
 
 /// Something round a tool call. It may change the call, answer it alone, or pass it on with [`Next::run`].
@@ -102,10 +102,7 @@ impl Middleware for CountCalls {
             let tool = call.tool.clone();
             let started = Instant::now();
             let answer = next.run(call).await;
-            let labels =
-                [("tool", tool.as_str()), ("failed", if answer.is_err() { "true" } else { "false" })];
-            self.metrics.count("grail_tool_calls_total", &labels, 1);
-            self.metrics.record("grail_tool_call_seconds", &labels, started.elapsed().as_secs_f64());
+            count_tool_call(self.metrics.as_ref(), &tool, answer.is_err(), started.elapsed());
             answer
         }
         .boxed()

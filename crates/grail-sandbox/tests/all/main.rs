@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod context;
+mod observe;
 mod policy;
 mod schema;
 mod schema_properties;
