@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::approvals::ApprovalError;
 use crate::policy::PolicyError;
 use crate::snapshot::SnapshotError;
 use crate::tool::ToolsetError;
@@ -10,6 +11,8 @@ use crate::tool::ToolsetError;
 pub enum SandboxError {
     #[error("no worker could be started from `{program}`: {reason}")]
     WorkerUnavailable { program: String, reason: String },
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
     #[error(transparent)]
     Policy(#[from] PolicyError),
     #[error("`{path}` cannot be given to a run: {reason}")]

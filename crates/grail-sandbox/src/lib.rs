@@ -26,6 +26,10 @@ mod value;
 #[cfg(feature = "worker")]
 pub mod worker;
 
+pub use approvals::{
+    Approval, ApprovalError, ApprovalList, ApprovalState, ApprovalStore, BrokenApproval, Decision,
+    NewApproval,
+};
 pub use context::{CallOptions, Context, ContextBuilder, Step, Suspended};
 pub use error::SandboxError;
 pub use files::{Access, CallbackFile, FileBudget, Files, Mount, Permission};
