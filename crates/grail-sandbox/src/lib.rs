@@ -30,6 +30,7 @@ pub use approvals::{
     Approval, ApprovalError, ApprovalList, ApprovalState, ApprovalStore, BrokenApproval, Decision,
     NewApproval,
 };
+pub use compat::subset_reference;
 pub use context::{CallOptions, Context, ContextBuilder, Step, Suspended};
 pub use error::SandboxError;
 pub use files::{Access, CallbackFile, FileBudget, Files, Mount, Permission};

@@ -49,11 +49,20 @@ struct Replacement {
 
 /// Parses and checks `source`; nothing of it is run.
 pub(crate) fn prepare(source: &str, rule: ResultRule) -> Result<Program, Vec<Rejection>> {
+    prepare_with(source, rule, &|_| false)
+}
+
+/// As [`prepare`], where `defines` tells the names that the host provides: tools, inputs, what earlier snippets left behind.
+pub(crate) fn prepare_with(
+    source: &str,
+    rule: ResultRule,
+    defines: &dyn Fn(&str) -> bool,
+) -> Result<Program, Vec<Rejection>> {
     let parsed = parse_module(Source::from_text(source));
     if !parsed.is_valid() {
         return Err(parsed.diagnostics().iter().take(MAX_REJECTIONS).map(syntax_error).collect());
     }
-    let (mut rejections, notes) = compat::check(&parsed);
+    let (mut rejections, notes) = compat::check(&parsed, defines);
     rejections.extend(reserved_names(&parsed));
     let mut returns = Vec::new();
     for node in parsed.nodes_of(Kind::Return) {

@@ -192,8 +192,8 @@ fn the_name_behind_return_is_reserved() {
         ("grail_(1)", &["1:1"]),
         ("def grail_(): pass\n0", &["1:5"]),
         ("def f(grail_): pass\n0", &["1:7"]),
-        ("import grail_\n0", &["1:8"]),
-        ("from a import b as grail_\n0", &["1:20"]),
+        ("import math as grail_\n0", &["1:16"]),
+        ("from math import pi as grail_\n0", &["1:24"]),
         ("for grail_ in x: f'{grail_}'", &["1:5", "1:21"]),
         ("x.grail_; f(grail_=1); 'grail_'", &[]),
     ] {
