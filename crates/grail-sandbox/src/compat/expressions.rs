@@ -74,7 +74,7 @@ defaults | {'debug': True}",
         kinds: &[Kind::BinOp],
         find: |site| {
             let is_type = |node: Node<'_>| site.global_name(node).is_some_and(|name| TYPES.contains(&&*name));
-            let is_union = operator(site.node) == "|" && site.node.children().any(|node| is_type(node));
+            let is_union = operator(site.node) == "|" && site.node.children().any(is_type);
             Found::at(site.node).filter(|_| is_union && !site.is_in_annotation())
         },
     },

@@ -19,10 +19,10 @@ pub fn subset_reference() -> String {
     for row in constructs() {
         let _ = write!(
             page,
-            "\n### {}\n\n`{}`: {}.\n\n```python\n{}\n```\n\nInstead, {}:\n\n```python\n{}\n```\n",
+            "\n### {}\n\n*{}*: {}.\n\n```python\n{}\n```\n\nInstead, {}:\n\n```python\n{}\n```\n",
             row.title,
             row.name,
-            row.message.replace("`{}`", "it").replace("{}", "it"),
+            row.message.replace("{}", "…"),
             row.example,
             row.rewrite,
             row.rewritten,
@@ -32,10 +32,10 @@ pub fn subset_reference() -> String {
     for row in differences::ROWS {
         let _ = write!(
             page,
-            "\n### {}\n\n`{}`: {}.\n\n```python\n{}\n```\n\nHere `{}`, in CPython `{}`.\n",
+            "\n### {}\n\n*{}*: {}.\n\n```python\n{}\n```\n\nHere `{}`, in CPython `{}`.\n",
             row.title,
             row.name,
-            row.message.replace("`{}`", "it"),
+            row.message.replace("{}", "…"),
             row.example,
             row.engine,
             row.cpython,

@@ -90,14 +90,14 @@ impl<'a> Site<'a> {
     pub(super) fn is_caught(self, exception: &str) -> bool {
         let mut child = self.node;
         for ancestor in self.node.ancestors().take(MAX_ANCESTORS) {
-            match ancestor.kind() {
-                Kind::Try if child.field() == Field::Body => {
-                    if ancestor.list(Field::Handlers).any(|handler| catches(handler, exception)) {
-                        return true;
-                    }
-                }
-                Kind::If if child.field() == Field::Body && is_type_checking(ancestor) => return true,
-                _ => {}
+            let is_in_body = child.field() == Field::Body;
+            let is_caught = match ancestor.kind() {
+                Kind::Try => ancestor.list(Field::Handlers).any(|handler| catches(handler, exception)),
+                Kind::If => is_type_checking(ancestor),
+                _ => false,
+            };
+            if is_in_body && is_caught {
+                return true;
             }
             child = ancestor;
         }
