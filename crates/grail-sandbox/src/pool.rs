@@ -4,6 +4,8 @@
 //! honest; *checkers* only type check, and the first of them starts when it is first needed. Every turn with a worker has a deadline
 //! that this side keeps. Whatever a worker does, the worst is that it is killed and that its one run is lost.
 
+#[cfg(feature = "in-process")]
+mod in_process;
 mod link;
 
 use std::env;
@@ -12,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use monty_pool::{Checkout, Pool, PoolConfig, PoolError, ReplConfig};
+use monty_pool::{Pool, PoolConfig, PoolError, ReplConfig};
 use monty_proto::pb;
 use monty_types::ResourceLimits;
 use serde::Deserialize;
@@ -58,10 +60,14 @@ pub struct Workers {
     inner: Arc<Inner>,
 }
 
-struct Inner {
-    config: WorkerConfig,
-    runners: Pool,
-    checkers: OnceCell<Pool>,
+enum Inner {
+    Processes {
+        config: WorkerConfig,
+        runners: Pool,
+        checkers: OnceCell<Pool>,
+    },
+    #[cfg(feature = "in-process")]
+    Threads,
 }
 
 impl WorkerConfig {
@@ -92,26 +98,45 @@ impl Workers {
         pool.max_processes = config.most.max(1);
         pool.checkout_timeout = config.wait;
         let runners = Pool::new(pool).await.map_err(|error| unavailable(&config.program, &error))?;
-        Ok(Self { inner: Arc::new(Inner { config, runners, checkers: OnceCell::new() }) })
+        Ok(Self { inner: Arc::new(Inner::Processes { config, runners, checkers: OnceCell::new() }) })
+    }
+
+    /// Runs code on threads of this process instead of in worker processes.
+    ///
+    /// **Not a sandbox against hostile code.** There is no border: a stack overflow or an allocation that fails ends *this* process;
+    /// the memory limit stops single large allocations only; the time limit works where the interpreter looks at the clock, and a thread
+    /// that does not look cannot be stopped; the type checker has no limits at all; there are no walls. Use it for code you would run
+    /// anyway, where processes cannot be had.
+    #[cfg(feature = "in-process")]
+    pub fn in_process() -> Self {
+        Self { inner: Arc::new(Inner::Threads) }
     }
 
     /// Asks idle workers to exit. Dropping the last handle kills them instead.
     pub async fn close(&self) {
-        self.inner.runners.close().await;
-        if let Some(checkers) = self.inner.checkers.get() {
-            checkers.close().await;
+        match self.inner.as_ref() {
+            Inner::Processes { runners, checkers, .. } => {
+                runners.close().await;
+                if let Some(checkers) = checkers.get() {
+                    checkers.close().await;
+                }
+            }
+            #[cfg(feature = "in-process")]
+            Inner::Threads => {}
         }
     }
 
     /// A worker for one run or session.
     pub(crate) async fn runner(&self, limits: &Limits) -> Result<Link, SandboxError> {
-        let session = ReplConfig {
-            script_name: SCRIPT.to_owned(),
-            limits: Some(resource_limits(limits)),
-            ..ReplConfig::default()
-        };
-        let checkout = self.inner.runners.checkout(&session).await;
-        checkout.map(Link::new).map_err(|error| unavailable(&self.inner.config.program, &error))
+        let limits = resource_limits(limits);
+        match self.inner.as_ref() {
+            Inner::Processes { config, runners, .. } => {
+                let checkout = runners.checkout(&session_config(limits)).await;
+                checkout.map(Link::new).map_err(|error| unavailable(&config.program, &error))
+            }
+            #[cfg(feature = "in-process")]
+            Inner::Threads => thread_link(&limits),
+        }
     }
 
     /// Type checks `code` against `stubs` without running anything.
@@ -121,21 +146,7 @@ impl Workers {
         code: &str,
         within: Duration,
     ) -> Result<Result<Vec<TypeProblem>, Lost>, SandboxError> {
-        let program = &self.inner.config.program;
-        let checkers = self.inner.checkers.get_or_try_init(|| async {
-            let mut pool = pool_config(program);
-            pool.min_processes = 0;
-            pool.max_processes = self.inner.config.most.clamp(1, 2);
-            Pool::new(pool).await.map_err(|error| unavailable(program, &error))
-        });
-        let session = ReplConfig {
-            script_name: SCRIPT.to_owned(),
-            limits: Some(ResourceLimits::default().max_memory(CHECKER_MEMORY)),
-            ..ReplConfig::default()
-        };
-        let checkout: Checkout =
-            checkers.await?.checkout(&session).await.map_err(|error| unavailable(program, &error))?;
-        let mut link = Link::new(checkout);
+        let mut link = self.checker().await?;
         let request = pb::parent_request::Kind::InstallDependencies(pb::InstallDependencies {
             requirements: vec![stubs.to_owned(), code.to_owned()],
         });
@@ -147,6 +158,36 @@ impl Workers {
             _ => Err(Lost::Crashed("the type checker gave no verdict".to_owned())),
         }))
     }
+
+    async fn checker(&self) -> Result<Link, SandboxError> {
+        let limits = ResourceLimits::default().max_memory(CHECKER_MEMORY);
+        match self.inner.as_ref() {
+            Inner::Processes { config, checkers, .. } => {
+                let program = &config.program;
+                let checkers = checkers.get_or_try_init(|| async {
+                    let mut pool = pool_config(program);
+                    pool.min_processes = 0;
+                    pool.max_processes = config.most.clamp(1, 2);
+                    Pool::new(pool).await.map_err(|error| unavailable(program, &error))
+                });
+                let checkout = checkers.await?.checkout(&session_config(limits)).await;
+                checkout.map(Link::new).map_err(|error| unavailable(program, &error))
+            }
+            #[cfg(feature = "in-process")]
+            Inner::Threads => thread_link(&limits),
+        }
+    }
+}
+
+fn session_config(limits: ResourceLimits) -> ReplConfig {
+    ReplConfig { script_name: SCRIPT.to_owned(), limits: Some(limits), ..ReplConfig::default() }
+}
+
+#[cfg(feature = "in-process")]
+fn thread_link(limits: &ResourceLimits) -> Result<Link, SandboxError> {
+    in_process::InProcess::start(limits).map(Link::in_process).map_err(|error| {
+        SandboxError::WorkerUnavailable { program: "a thread".to_owned(), reason: error.to_string() }
+    })
 }
 
 fn pool_config(program: &Path) -> PoolConfig {

@@ -22,7 +22,7 @@ use monty_proto::worker::{Child, EventSink, HandleOutcome, fatal_error_event, pr
 use monty_proto::{FrameError, FrameReader, encode_framed_into, pb};
 use monty_types::LIVE_MEMORY;
 
-use self::check::Checker;
+pub(crate) use self::check::Checker;
 use self::confine::Walls;
 pub use self::confine::{Confinement, Wall};
 use self::memory::Peak;

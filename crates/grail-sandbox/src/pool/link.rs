@@ -13,6 +13,8 @@ use super::HOUSEKEEPING;
 /// A checked-out worker. Dropping it kills the process; [`Link::finish`] gives it back.
 pub(crate) struct Link {
     checkout: Option<Checkout>,
+    #[cfg(feature = "in-process")]
+    thread: Option<super::in_process::InProcess>,
 }
 
 /// Why a worker is gone, or why a turn could not be made.
@@ -45,7 +47,16 @@ pub(crate) struct LivePrinter(pub(crate) Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Link {
     pub(crate) fn new(checkout: Checkout) -> Self {
-        Self { checkout: Some(checkout) }
+        Self {
+            checkout: Some(checkout),
+            #[cfg(feature = "in-process")]
+            thread: None,
+        }
+    }
+
+    #[cfg(feature = "in-process")]
+    pub(super) fn in_process(thread: super::in_process::InProcess) -> Self {
+        Self { checkout: None, thread: Some(thread) }
     }
 
     /// One request and its answer. After an error other than [`Lost::TooLarge`] the worker is gone.
@@ -55,6 +66,15 @@ impl Link {
         within: Duration,
         prints: &mut PrintSink,
     ) -> Result<pb::ChildEvent, Lost> {
+        #[cfg(feature = "in-process")]
+        if let Some(thread) = self.thread.as_mut() {
+            let request = pb::ParentRequest { kind: Some(request), trace_parent: None };
+            let answer = timeout(within, thread.turn(request, prints)).await.unwrap_or(Err(Lost::Late));
+            if answer.is_err() {
+                self.thread = None;
+            }
+            return answer;
+        }
         let Some(checkout) = self.checkout.as_mut() else {
             return Err(Lost::Crashed("its worker is already gone".to_owned()));
         };
@@ -105,7 +125,7 @@ impl PrintSink {
         Self::new(0, None)
     }
 
-    fn accept(&mut self, event: &pb::ChildEvent) {
+    pub(super) fn accept(&mut self, event: &pb::ChildEvent) {
         let Some(pb::child_event::Kind::Print(print)) = &event.kind else { return };
         // A stream that Python does not have carries the worker's own remark: its peak memory.
         if print.stream() == pb::PrintStream::Unspecified {

@@ -14,13 +14,13 @@ const STUBS_NAME: &str = "grail_stubs.pyi";
 /// Kept between checks: the first one reads the standard library's stubs, which takes a hundred times longer than the next. Workers
 /// that only run code never make one.
 #[derive(Default)]
-pub(super) struct Checker {
+pub(crate) struct Checker {
     warm: Option<TypeChecker>,
 }
 
 impl Checker {
     /// Answers `[stubs, source]` with the diagnostics as JSON, or with `Ok` where there are none.
-    pub(super) fn check(&mut self, sources: &[String]) -> pb::ChildEvent {
+    pub(crate) fn check(&mut self, sources: &[String]) -> pb::ChildEvent {
         let [stubs, source] = sources else {
             return protocol_violation("a type check takes stubs and a source");
         };

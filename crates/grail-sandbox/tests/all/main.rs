@@ -6,6 +6,8 @@
 mod approvals;
 mod context;
 mod observe;
+#[cfg(feature = "in-process")]
+mod in_process;
 mod policy;
 mod schema;
 mod schema_properties;
