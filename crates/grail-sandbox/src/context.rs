@@ -264,7 +264,7 @@ impl Context {
         let files = FileSystem::new(&self.inner.files, self.inner.policy.files);
         let recorder = match self.inner.debug {
             true => Recorder::on(self.inner.redactor.clone(), self.inner.policy.name(), started),
-            false => Recorder::off(),
+            false => Recorder::off(self.inner.redactor.clone()),
         };
         let setup = Setup {
             tools: self.inner.tools.clone(),

@@ -16,8 +16,6 @@ mod resolve;
 
 use std::time::Duration;
 
-use monty_proto::pb;
-
 pub use access::{FileAccess, ToolAccess};
 pub use amount::Field;
 pub use document::{Policy, PolicyBuilder};
@@ -86,38 +84,11 @@ impl Limits {
             Field::ToolTimeout => self.tool_timeout = Duration::from_micros(value),
         }
     }
-
-    /// The part of them that the engine enforces; the rest is kept by the host.
-    #[allow(dead_code)] // until the run driver calls it
-    pub(crate) fn to_engine(&self) -> pb::ResourceLimits {
-        pb::ResourceLimits {
-            max_duration_micros: Some(amount::microseconds(self.max_duration)),
-            max_memory_bytes: Some(self.max_memory),
-            gc_interval: None,
-            max_recursion_depth: Some(self.max_recursion.into()),
-            max_suspensions: Some(self.max_suspensions.into()),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn conversion_to_the_engines_limits_is_correct() {
-        let limits = Limits { max_duration: Duration::from_millis(1500), ..Limits::default() };
-        assert_eq!(
-            limits.to_engine(),
-            pb::ResourceLimits {
-                max_duration_micros: Some(1_500_000),
-                max_memory_bytes: Some(64 << 20),
-                gc_interval: None,
-                max_recursion_depth: Some(500),
-                max_suspensions: Some(1000),
-            }
-        );
-    }
 
     #[test]
     fn every_field_can_be_read_back() {

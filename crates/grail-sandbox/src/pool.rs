@@ -240,3 +240,18 @@ fn type_problems(diagnostics: &str) -> Result<Vec<TypeProblem>, Lost> {
     };
     Ok(diagnostics.into_iter().map(problem).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversion_to_the_engines_limits_is_correct() {
+        let limits = Limits { max_duration: Duration::from_millis(1500), ..Limits::default() };
+        let converted = resource_limits(&limits);
+        assert_eq!(converted.max_duration, Some(Duration::from_millis(1500)));
+        assert_eq!(converted.max_memory, Some(64 << 20));
+        assert_eq!(converted.max_recursion_depth, 500);
+        assert_eq!(converted.max_suspensions, 1001);
+    }
+}

@@ -141,7 +141,10 @@ impl Run {
 
     /// Runs the program until it ends or suspends.
     pub(crate) async fn feed(&mut self, inputs: Vec<(String, MontyObject)>) -> Stop {
-        self.recorder.started(self.started);
+        self.recorder.started(self.started, || {
+            let seen = inputs.iter().find(|(name, _)| name == "inputs");
+            seen.map(|(_, object)| Value::from_monty(object.clone()).to_json()).unwrap_or_default()
+        });
         let mut given = inputs;
         let tools_seen: Vec<_> =
             self.setup.tools.tools().filter(|tool| self.program.source.contains(tool.name())).collect();

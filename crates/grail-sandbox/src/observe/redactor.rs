@@ -68,6 +68,23 @@ impl Redactor {
         self
     }
 
+    /// Hides everything under this name in records and dicts. If it names an input of a run, the input's texts and numbers are hidden
+    /// in that run as well.
+    pub fn secret_name(mut self, name: &str) -> Self {
+        Arc::make_mut(&mut self.names).insert(name.to_owned());
+        self
+    }
+
+    pub(crate) fn has_names(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// For a run with these inputs.
+    pub(crate) fn for_inputs(&self, inputs: &Json) -> Self {
+        let marked = self.names.iter().filter_map(|name| Some((name, inputs.get(name)?)));
+        marked.fold(self.clone(), |redactor, (name, value)| redactor.secret_input(name, value))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty() && self.names.is_empty()
     }

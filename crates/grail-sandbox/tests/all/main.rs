@@ -5,10 +5,11 @@
 
 mod approvals;
 mod context;
-mod observe;
 #[cfg(feature = "in-process")]
 mod in_process;
+mod observe;
 mod policy;
+mod policy_runs;
 mod schema;
 mod schema_properties;
 mod signature;

@@ -3,9 +3,95 @@
 use std::sync::Arc;
 use std::thread;
 
-use grail_sandbox::{Counters, Metrics, Redactor, SecretTooShort};
+use grail_sandbox::{
+    Context, Counters, Metrics, Redactor, ResourceGuard, SecretTooShort, Signature, Timeline, Tool,
+    ToolError, Toolset, Value,
+};
 use proptest::prelude::*;
 use serde_json::json;
+
+use crate::support::build;
+
+mod runs {
+    use super::*;
+
+    fn login() -> Toolset {
+        let signature = Signature::parse("def login(user: str, *, key: str) -> str: ...").unwrap();
+        let tool = Tool::blocking(signature, |call| {
+            let key = call.keywords[0].1.repr();
+            if call.arguments[0] == Value::str("bob") {
+                return Err(ToolError::value_error(format!("{key} is not for bob")));
+            }
+            Ok(Value::str(format!("token for {key}")))
+        });
+        Toolset::new([tool]).unwrap()
+    }
+
+    /// The steps as JSON lines, without times.
+    fn lines(timeline: &Timeline) -> String {
+        let steps = timeline.steps.iter().map(|step| {
+            let mut step = serde_json::to_value(step).unwrap();
+            step.as_object_mut().unwrap().retain(|field, _| !field.ends_with("_micros"));
+            step.to_string()
+        });
+        steps.collect::<Vec<_>>().join("\n")
+    }
+
+    #[tokio::test]
+    async fn a_timeline_tells_what_happened_and_keeps_the_secret() {
+        let redactor = Redactor::default().secret_name("api_key");
+        let context = build(Context::builder().tools(login()).debug().redactor(redactor)).await;
+        let code = "\
+print('hello')
+token = login('anna', key=inputs['api_key'])
+try:
+    login('bob', key=inputs['api_key'])
+except ValueError:
+    print('no')
+token
+";
+        let outcome = context.execute(code, json!({"api_key": "k-123456"})).await;
+        insta::assert_snapshot!(lines(&outcome.timeline.unwrap()), @r#"
+        {"step":"started","policy":"default"}
+        {"step":"checked"}
+        {"step":"printed","bytes":6}
+        {"step":"tool-call","tool":"login","arguments":["\"anna\""],"keywords":["key=\"[redacted]\""],"result":"\"token for '[redacted]'\""}
+        {"step":"tool-call","tool":"login","arguments":["\"bob\""],"keywords":["key=\"[redacted]\""],"error":"ValueError: '[redacted]' is not for bob"}
+        {"step":"printed","bytes":3}
+        {"step":"finished","ending":"value"}
+        "#);
+    }
+
+    #[tokio::test]
+    async fn without_debug_there_is_no_timeline() {
+        let context = build(Context::builder()).await;
+        assert_eq!(context.execute("1", json!({})).await.timeline, None);
+    }
+
+    #[tokio::test]
+    async fn runs_endings_and_limits_are_counted() {
+        let counters = Arc::new(Counters::default());
+        let guard = ResourceGuard::builder().max_recursion(20).build().unwrap();
+        let context =
+            build(Context::builder().metrics(Arc::clone(&counters) as Arc<dyn Metrics>).guard(guard)).await;
+        for code in ["1", "2", "1 / 0", "def f(): return f()\nf()", "1 + 'a'"] {
+            context.execute(code, json!({})).await;
+        }
+        let counts = counters
+            .snapshot()
+            .counts
+            .into_iter()
+            .map(|count| format!("{} {:?} {}", count.name, count.labels, count.value));
+        insta::assert_snapshot!(counts.collect::<Vec<_>>().join("\n"), @r#"
+        grail_limit_hits_total {"limit": "recursion"} 1
+        grail_runs_total {"outcome": "limit-hit"} 1
+        grail_runs_total {"outcome": "raised"} 1
+        grail_runs_total {"outcome": "type-errors"} 1
+        grail_runs_total {"outcome": "value"} 2
+        grail_suspensions_total {} 0
+        "#);
+    }
+}
 
 mod redaction {
     use super::*;
