@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod approvals;
+mod conformance;
 mod context;
 #[cfg(feature = "in-process")]
 mod in_process;
