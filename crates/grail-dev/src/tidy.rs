@@ -87,24 +87,30 @@ fn check_rust(path: &str, text: &str) -> Vec<String> {
 }
 
 fn check_foreign_names(path: &str, text: &str) -> Vec<String> {
-    if path.starts_with("crates/grail-code/") {
-        return Vec::new();
+    let mut findings = Vec::new();
+    for (owner, prefixes, what) in FOREIGN_CRATES {
+        if path.starts_with(&format!("crates/{owner}/")) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            if let Some(name) = foreign_name(line, prefixes) {
+                findings.push(format!("{path}:{}: only {owner} names {what}, this is `{name}`", number + 1));
+            }
+        }
     }
-    let foreign =
-        text.lines().enumerate().filter_map(|(number, line)| Some((number + 1, foreign_name(line)?)));
-    foreign
-        .map(|(number, name)| {
-            format!("{path}:{number}: only grail-code names the parser's crates, this is `{name}`")
-        })
-        .collect()
+    findings
 }
 
-/// The first identifier in the line that belongs to one of the parser's or the type checker's crates.
-fn foreign_name(line: &str) -> Option<&str> {
+/// Crates that one of ours keeps to itself, by the beginnings of their names.
+const FOREIGN_CRATES: [(&str, &[&str], &str); 2] = [
+    ("grail-code", &["ruff", "ty"], "the parser's crates"),
+    ("grail-sandbox", &["monty"], "the engine's crates"),
+];
+
+/// The first identifier in the line that belongs to a crate with such a name.
+fn foreign_name<'a>(line: &'a str, prefixes: &[&str]) -> Option<&'a str> {
     line.split(|character: char| !(character.is_alphanumeric() || character == '_')).find(|word| {
-        ["ruff", "ty"]
-            .iter()
-            .any(|prefix| word.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("_")))
+        prefixes.iter().any(|prefix| word.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('_')))
     })
 }
 

@@ -219,3 +219,64 @@ async fn nothing_of_one_run_is_there_for_the_next() {
     let Ending::Raised(raised) = &outcome.ending else { panic!("{outcome:?}") };
     assert_eq!(raised.exception, "NameError");
 }
+
+#[tokio::test]
+async fn extra_fields_are_taken_or_refused_as_the_schema_says() {
+    let schema = |additional: bool| {
+        let json = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": additional});
+        Schema::from_json(json).expect("a schema")
+    };
+    let inputs = json!({"a": 1, "b": 2});
+    let open = build(Context::builder().input_schema(schema(true))).await;
+    assert_eq!(shown(&open.execute("inputs['a']", &inputs).await), "1");
+    let closed = build(Context::builder().input_schema(schema(false))).await;
+    let outcome = closed.execute("inputs['a']", &inputs).await;
+    let Ending::InvalidInput { errors } = &outcome.ending else { panic!("{outcome:?}") };
+    assert_eq!(errors[0].path, "b");
+}
+
+#[tokio::test]
+async fn missing_and_none_fields_of_the_output_follow_the_schema() {
+    let context = build(Context::builder().output::<Order>().expect("a schema")).await;
+    let complete = "{'user': {'name': 'Ada', 'address': None}, 'amount': 1}";
+    assert_eq!(context.execute(complete, json!({})).await.ending.name(), "value");
+    let outcome = context.execute("{'user': {'address': {'street': 'Main'}}, 'amount': 1}", json!({})).await;
+    let Ending::InvalidOutput { errors, .. } = &outcome.ending else { panic!("{outcome:?}") };
+    assert_eq!(errors[0].path, "user.name");
+    assert_eq!(context.execute("None", json!({})).await.ending.name(), "invalid-output");
+}
+
+#[tokio::test]
+async fn a_return_of_the_wrong_type_is_found_before_anything_runs() {
+    let context = build(Context::builder().output::<i64>().expect("a schema")).await;
+    let outcome = context.execute("print('ran')\nreturn 'one'", json!({})).await;
+    let Ending::TypeErrors { problems } = &outcome.ending else { panic!("{outcome:?}") };
+    assert_eq!((problems[0].line, problems[0].column), (2, 8));
+    assert_eq!(outcome.printed.text, "");
+}
+
+#[tokio::test]
+async fn a_program_is_checked_once() {
+    let counters = std::sync::Arc::new(grail_sandbox::Counters::default());
+    let context = build(Context::builder().metrics(counters.clone())).await;
+    let first = context.execute("1 + 1", json!({})).await;
+    let again = context.execute("1 + 1", json!({})).await;
+    assert_eq!(shown(&first), shown(&again));
+    assert!(
+        counters.prometheus().contains("grail_runs_total{outcome=\"value\"} 2"),
+        "{}",
+        counters.prometheus()
+    );
+}
+
+#[tokio::test]
+async fn a_thousand_runs_at_once_share_the_workers() {
+    let context = context().await;
+    let runs = (0..1_000).map(|n| {
+        let context = context.clone();
+        tokio::spawn(async move { context.execute("inputs['n'] * 2", json!({ "n": n })).await })
+    });
+    for (n, run) in runs.collect::<Vec<_>>().into_iter().enumerate() {
+        assert_eq!(shown(&run.await.expect("no panic")), (n * 2).to_string());
+    }
+}
