@@ -271,6 +271,7 @@ impl Context {
             denied: Arc::clone(&self.inner.denied),
             limits,
             stepwise,
+            observer: self.inner.debug.then(|| self.inner.workers.clone()),
         };
         Ok(Run::new(link, setup, program, files, prints, recorder, started))
     }

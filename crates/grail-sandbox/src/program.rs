@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use grail_code::{Edit, Field, Kind, Node, Parsed, Source, Span, edit, parse_module};
+use grail_code::semantic::BindingKind;
+use grail_code::{Edit, Field, Kind, Node, Parsed, Semantic, Source, Span, edit, parse_module};
 
 use crate::compat;
 use crate::outcome::{Note, Rejection};
@@ -106,6 +107,21 @@ impl Program {
         // The edits touch different `return` statements, or different ends of one: they cannot overlap.
         let source = edit::apply(original.text(), edits).unwrap_or_else(|_| original.text().to_owned());
         Self { source: source.into(), notes, original, replacements }
+    }
+
+    /// The names that the program assigns at its top level, in order.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let parsed = parse_module(self.original.clone());
+        let semantic = Semantic::new(&parsed);
+        let module = semantic.module_scope();
+        let mut names = Vec::new();
+        for binding in semantic.bindings().iter().filter(|binding| binding.kind == BindingKind::Assignment) {
+            let symbol = semantic.symbol(binding.symbol);
+            if symbol.scope == module && !names.iter().any(|name: &String| *name == symbol.name) {
+                names.push(symbol.name.clone().into_owned());
+            }
+        }
+        names
     }
 
     /// The source as written.

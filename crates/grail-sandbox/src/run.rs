@@ -6,6 +6,7 @@
 
 mod ending;
 mod requests;
+mod variables;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,13 +21,13 @@ use crate::files::FileSystem;
 use crate::observe::Recorder;
 use crate::outcome::{Ending, Limit, LimitHit, Usage};
 use crate::policy::Limits;
-use crate::pool::{Link, Lost, PrintSink};
+use crate::pool::{Link, Lost, PrintSink, Workers};
 use crate::program::{Program, RETURN_FUNCTION};
 use crate::tool::{Call, Handler, ToolError, Toolset};
 use crate::value::{Identities, Value, tools_object, tools_object_id};
 
 /// What a run may see and use; the same for all runs of a context.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) tools: Toolset,
     /// Tools that exist but that the policy keeps from this run.
@@ -34,6 +35,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     /// Every tool call suspends, so that the caller can answer it.
     pub(crate) stepwise: bool,
+    /// Where the variables of a watched run are looked at.
+    pub(crate) observer: Option<Workers>,
 }
 
 /// A run in a worker.
@@ -444,6 +447,7 @@ impl Run {
                 .collect(),
         };
         self.recorder.called(id, &call);
+        self.record_variables(id).await;
         match (suspends, awaited) {
             (true, false) => Reaction::Stop(Stop::Suspended(PendingCall { id, call, awaited })),
             (true, true) => {
@@ -465,6 +469,17 @@ impl Run {
                 });
                 Reaction::Send(requests::future(id))
             }
+        }
+    }
+
+    /// Debugging only: costs a dump and a turn for each variable.
+    async fn record_variables(&mut self, id: u32) {
+        let Some(workers) = self.setup.observer.clone() else { return };
+        if let Ok(event) = self.turn(Request::Dump(pb::Dump {})).await
+            && let Some(pb::child_event::Kind::DumpResult(dump)) = event.kind
+        {
+            let values = variables::look(&workers, dump.state, &self.program.variables()).await;
+            self.recorder.variables(id, values);
         }
     }
 

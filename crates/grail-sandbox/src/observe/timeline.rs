@@ -49,6 +49,9 @@ pub enum TimelineEvent {
         /// The exception that the code saw instead of a result.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// Top-level variables at the call, in the form `name = repr`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        variables: Vec<String>,
         /// Until the driver had the answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         took_micros: Option<u64>,
@@ -137,6 +140,7 @@ impl Recorder {
                 .collect(),
             result: None,
             error: None,
+            variables: Vec::new(),
             took_micros: None,
         });
         if is_added && let Some(recording) = &mut self.recording {
@@ -154,6 +158,20 @@ impl Recorder {
                 Ok(value) => *result = Some(show(&self.redactor, value)),
                 Err(failure) => *error = Some(cut(&self.redactor.text(&failure.to_string()))),
             }
+        }
+    }
+
+    /// The top-level variables when the call was made.
+    pub(crate) fn variables(&mut self, id: u32, values: Vec<(String, String)>) {
+        let Some(recording) = &mut self.recording else { return };
+        let Some((place, _)) = recording.open_calls.get(&id) else { return };
+        if let Some(TimelineStep { event: TimelineEvent::ToolCall { variables, .. }, .. }) =
+            recording.timeline.steps.get_mut(*place)
+        {
+            *variables = values
+                .iter()
+                .map(|(name, shown)| cut(&self.redactor.text(&format!("{name} = {shown}"))))
+                .collect();
         }
     }
 

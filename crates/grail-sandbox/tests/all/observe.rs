@@ -56,7 +56,7 @@ token
         {"step":"checked"}
         {"step":"printed","bytes":6}
         {"step":"tool-call","tool":"login","arguments":["\"anna\""],"keywords":["key=\"[redacted]\""],"result":"\"token for '[redacted]'\""}
-        {"step":"tool-call","tool":"login","arguments":["\"bob\""],"keywords":["key=\"[redacted]\""],"error":"ValueError: '[redacted]' is not for bob"}
+        {"step":"tool-call","tool":"login","arguments":["\"bob\""],"keywords":["key=\"[redacted]\""],"error":"ValueError: '[redacted]' is not for bob","variables":["token = \"token for '[redacted]'\""]}
         {"step":"printed","bytes":3}
         {"step":"finished","ending":"value"}
         "#);

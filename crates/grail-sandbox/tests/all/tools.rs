@@ -204,3 +204,19 @@ async fn values_of_every_kind_come_back_unchanged() {
     let outcome = context.execute(code, json!({})).await;
     assert_eq!(shown(&outcome), format!("[{}]", ["True"; 13].join(", ")));
 }
+
+#[tokio::test]
+async fn a_watched_run_shows_its_variables_at_each_call() {
+    let context = build(Context::builder().tools(set([add()])).debug()).await;
+    let code = "total = 0\nfor n in [1, 2]:\n    total = add(total, n)\nlate = total\nlate";
+    let outcome = context.execute(code, json!({})).await;
+    let timeline = serde_json::to_value(outcome.timeline.expect("debugging")).expect("serializes");
+    let variables: Vec<_> = timeline["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .filter(|step| step["step"] == "tool-call")
+        .map(|step| step["variables"].clone())
+        .collect();
+    assert_eq!(variables, [json!(["total = 0", "n = 1"]), json!(["total = 1", "n = 2"])]);
+}
