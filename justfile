@@ -32,6 +32,10 @@ roundtrip:
 fuzz seconds="60":
     scripts/fuzz {{seconds}}
 
+# Run many programs through one sandbox and fail if the host or a worker grows
+soak runs="100000":
+    GRAIL_SOAK_RUNS={{runs}} cargo test --release -p grail-sandbox --test all soak::a_soak_leaks_nothing -- --exact --ignored --nocapture
+
 # The Python tools the benchmarks compare with
 venv:
     scripts/venv

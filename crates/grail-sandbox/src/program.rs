@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use grail_code::semantic::BindingKind;
 use grail_code::{Edit, Field, Kind, Node, Parsed, Semantic, Source, Span, edit, parse_module};
+use unicode_normalization::UnicodeNormalization;
 
 use crate::compat;
 use crate::outcome::{Note, Rejection};
@@ -209,7 +210,10 @@ fn reserved_names(parsed: &Parsed) -> Vec<Rejection> {
         _ => false,
     };
     let message = format!("the name `{RETURN_FUNCTION}` is reserved");
-    let uses = parsed.nodes().filter(|node| is_variable(node) && node.text() == RETURN_FUNCTION);
+    // Python compares names in NFKC: the name in other letters is the same name.
+    let is_reserved =
+        |text: &str| text == RETURN_FUNCTION || !text.is_ascii() && text.nfkc().eq(RETURN_FUNCTION.chars());
+    let uses = parsed.nodes().filter(|node| is_variable(node) && is_reserved(node.text()));
     uses.map(|node| reject(node, "reserved-name", &*message, Some("use another name".to_owned()))).collect()
 }
 

@@ -280,6 +280,8 @@ impl Native {
                 text
             }
             MontyObject::Path(path) => path.clone(),
+            // What the engine has no value for, such as a function, it sends as text already.
+            MontyObject::Repr(text) => text.clone(),
             other => other.py_repr(),
         }
     }

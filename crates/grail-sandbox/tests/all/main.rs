@@ -6,8 +6,11 @@
 mod approvals;
 mod conformance;
 mod context;
+mod fuzz;
+mod hostile;
 #[cfg(feature = "in-process")]
 mod in_process;
+mod limits;
 mod observe;
 mod policy;
 mod policy_runs;
@@ -15,6 +18,7 @@ mod schema;
 mod schema_properties;
 mod signature;
 mod snapshots;
+mod soak;
 mod stub;
 mod stub_checks;
 mod support;

@@ -1,0 +1,5 @@
+# expect: value "[[...]]"
+# tries: a list that holds itself
+items = []
+items.append(items)
+repr(items)

@@ -1,0 +1,3 @@
+# expect: rejected builtin
+# tries: to stop in a debugger
+breakpoint()

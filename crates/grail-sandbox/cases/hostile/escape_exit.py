@@ -1,0 +1,3 @@
+# expect: rejected builtin
+# tries: to end the worker
+exit(65)

@@ -1,0 +1,3 @@
+# expect: rejected builtin
+# tries: to reach all names
+globals()["__builtins__"]

@@ -1,0 +1,5 @@
+# expect: rejected import-module
+# tries: to reach memory
+import ctypes
+
+ctypes.string_at(0)

@@ -1,0 +1,5 @@
+# expect: rejected import-module
+# tries: to open connections
+import socket
+
+socket.socket()

@@ -1,0 +1,5 @@
+# expect: rejected import-star
+# tries: to take everything
+from os import *
+
+system("id")

@@ -1,0 +1,5 @@
+# expect: rejected import-module
+# tries: to start programs
+import subprocess
+
+subprocess.run(["id"])

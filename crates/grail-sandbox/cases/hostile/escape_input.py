@@ -1,0 +1,3 @@
+# expect: rejected builtin
+# tries: to read what the host types
+input("password: ")

@@ -1,0 +1,3 @@
+# expect: raised KeyboardInterrupt
+# tries: to look like a person at the keyboard
+raise KeyboardInterrupt("now")

@@ -1,0 +1,3 @@
+# expect: raised PermissionError
+# tries: to read a file of the host
+open("/etc/passwd").read()

@@ -1,0 +1,3 @@
+# expect: raised PermissionError
+# tries: to read its own memory
+open("/proc/self/mem", "rb").read(1)

@@ -1,0 +1,3 @@
+# expect: raised SystemExit
+# tries: to end the worker
+raise SystemExit("65")

@@ -1,0 +1,5 @@
+# expect: rejected module-attribute
+# tries: to end the worker
+import sys
+
+sys.exit(0)

@@ -1,0 +1,5 @@
+# expect: rejected module-attribute
+# tries: to reach other modules
+import sys
+
+sys.modules["os"]

@@ -1,0 +1,5 @@
+# expect: value ["[...]"]
+# tries: a result that holds itself
+items = []
+items.append(items)
+items

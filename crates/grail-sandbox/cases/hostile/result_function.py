@@ -1,0 +1,3 @@
+# expect: value "<function '<lambda>' at 0xc>"
+# tries: a function as its result
+lambda: 1

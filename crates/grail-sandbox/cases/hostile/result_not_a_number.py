@@ -1,0 +1,3 @@
+# expect: value "nan"
+# tries: a result that is not even equal to itself
+float("nan")

@@ -1,0 +1,3 @@
+# expect: value "<class 'int'>"
+# tries: a type as its result
+type(1)

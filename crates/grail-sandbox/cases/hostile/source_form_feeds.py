@@ -1,0 +1,3 @@
+# expect: value 2
+# tries: white space that is not
+1 + 1

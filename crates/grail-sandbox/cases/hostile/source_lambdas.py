@@ -1,0 +1,3 @@
+# expect: rejected syntax-error
+# generate: "lambda: " * 5000 + "1"
+# tries: five thousand nested lambdas

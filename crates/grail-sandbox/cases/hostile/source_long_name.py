@@ -1,0 +1,3 @@
+# expect: raised NameError
+# generate: "a" * 100000
+# tries: a name of a hundred thousand letters

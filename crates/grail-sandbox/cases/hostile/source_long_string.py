@@ -1,0 +1,3 @@
+# expect: value 100000
+# generate: "len('" + "a" * 100000 + "')"
+# tries: a literal of a hundred thousand letters

@@ -1,0 +1,3 @@
+# expect: raised SyntaxError
+# generate: "1+" * 20000 + "1"
+# tries: a sum whose tree is twenty thousand deep

@@ -1,0 +1,3 @@
+# expect: value 1
+# tries: half a character
+len("\ud800")

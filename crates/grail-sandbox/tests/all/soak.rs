@@ -1,0 +1,124 @@
+//! Many runs through one context: neither the host nor its workers may grow.
+//!
+//! `just soak RUNS` runs as many as one likes; the short one here belongs to every test run. Memory is measured per process, so the
+//! long one is ignored by default and the short one starts it as a process of its own.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::process::Command;
+
+use grail_sandbox::{Context, Ending, Policies, Tool, Toolset};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::support::workers;
+
+/// Growth beyond this is a leak, at any number of runs: allocators and caches settle far below.
+const MOST_HOST_GROWTH: u64 = 48 << 20;
+const MOST_WORKER_GROWTH: u64 = 48 << 20;
+
+/// Variable with the number of runs.
+const RUNS: &str = "GRAIL_SOAK_RUNS";
+
+/// Every kind of ending but the slow ones, which come more rarely.
+const PROGRAMS: &[&str] = &[
+    "1 + 1",
+    "[number * number for number in range(200)]",
+    "sum(len(word) for word in 'the quick brown fox'.split())",
+    "import json\njson.loads(json.dumps({'a': [1, 2, {'b': None}]}))",
+    "def fibonacci(n):\n    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)\nfibonacci(10)",
+    "double(value=21)",
+    "sum(double(value=number) for number in range(5))",
+    "print('x' * 1000)\nprint('done')\nTrue",
+    "raise ValueError('no')",
+    "1 / 0",
+    "def deep():\n    return deep()\ndeep()",
+    "def numbers():\n    yield 1\nnumbers()",
+    "len(1)",
+    "'a' * 100_000",
+    "double(value='not a number')",
+];
+const RARE_PROGRAMS: &[&str] =
+    &["'a' * 1_000_000_000", "while True:\n    print('x' * 1000)", "while True:\n    pass"];
+
+#[test]
+fn a_short_soak_leaks_nothing() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["soak::a_soak_leaks_nothing", "--exact", "--ignored", "--nocapture"])
+        .env(RUNS, "400")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("after 400 runs"),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Double {
+    value: i64,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "long; run it with `just soak RUNS`"]
+#[expect(clippy::print_stdout, reason = "the report is what it is for")]
+async fn a_soak_leaks_nothing() {
+    let runs: u32 = std::env::var(RUNS).map_or(10_000, |runs| runs.parse().unwrap());
+    let limits =
+        "[soak]\nmax-duration = '200ms'\nmax-memory = '32MiB'\nmax-output = '64KiB'\nmax-recursion = 100\n";
+    let policy = Policies::from_toml(&toml::from_str(limits).unwrap()).unwrap().resolve("soak").unwrap();
+    let double = Tool::typed("double", "Twice the value.", |double: Double| Ok(double.value * 2)).unwrap();
+    let tools = Toolset::new([double]).unwrap();
+    let context = Context::builder().policy(policy).tools(tools).build(workers().await).unwrap();
+
+    let mut before = None;
+    for number in 0..runs {
+        // The first tenth fills caches and pools.
+        if number == runs / 10 {
+            before = Some(Memory::now());
+        }
+        let programs = if number % 97 == 96 { RARE_PROGRAMS } else { PROGRAMS };
+        let program = programs[number as usize / 7 % programs.len()];
+        // Every source is new to the context, so its memory of programs must forget.
+        let outcome = context.execute(&format!("{program}\n# {number}"), json!({})).await;
+        assert!(!matches!(outcome.ending, Ending::WorkerCrashed(_)), "{program}: {:?}", outcome.ending);
+    }
+    let (before, after) = (before.unwrap(), Memory::now());
+    println!(
+        "after {runs} runs: host {} to {} KiB, largest worker {} to {} KiB",
+        before.host >> 10,
+        after.host >> 10,
+        before.worker >> 10,
+        after.worker >> 10
+    );
+    assert!(after.host.saturating_sub(before.host) < MOST_HOST_GROWTH, "the host grew");
+    assert!(after.worker.saturating_sub(before.worker) < MOST_WORKER_GROWTH, "a worker grew");
+}
+
+/// Resident bytes of this process and of the largest of its workers.
+struct Memory {
+    host: u64,
+    worker: u64,
+}
+
+impl Memory {
+    fn now() -> Self {
+        let threads = fs::read_dir("/proc/self/task").unwrap();
+        let children =
+            threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
+        let children: Vec<String> = children.collect();
+        let workers = children.iter().flat_map(|list| list.split_whitespace());
+        Self { host: resident("self"), worker: workers.map(resident).max().unwrap_or(0) }
+    }
+}
+
+/// Zero for a process that has just ended.
+fn resident(process: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
