@@ -454,7 +454,7 @@ impl ApprovalError {
 /// Twelve hexadecimal digits of time, a dash, sixteen of chance: sorted by name is sorted by time.
 fn new_id(now: SystemTime) -> io::Result<String> {
     let mut chance = [0; 8];
-    getrandom::fill(&mut chance).map_err(io::Error::from)?;
+    getrandom::fill(&mut chance).map_err(|error| io::Error::other(error.to_string()))?;
     let millis = since_epoch(now).as_millis() & 0xffff_ffff_ffff;
     Ok(format!("{millis:012x}-{:016x}", u64::from_be_bytes(chance)))
 }

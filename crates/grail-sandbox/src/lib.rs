@@ -13,6 +13,7 @@ mod error;
 mod files;
 mod observe;
 mod outcome;
+mod paused;
 mod policy;
 mod pool;
 mod program;
@@ -42,6 +43,7 @@ pub use outcome::{
     Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection,
     ToolFailure, TypeProblem, Usage,
 };
+pub use paused::{PausedRun, Question};
 pub use policy::{
     Field, FileAccess, Limits, Policies, Policy, PolicyBuilder, PolicyError, Preset, ResolvedPolicy,
     ResourceGuard, ResourceGuardBuilder, ToolAccess,

@@ -168,6 +168,32 @@ impl SnapshotKey {
         file.persist_noclobber(path).map(drop).map_err(|error| error.error)
     }
 
+    /// A seal over bytes that are kept for `purpose`, in hexadecimal.
+    pub(crate) fn sign(&self, purpose: &str, bytes: &[u8]) -> String {
+        self.seal_of(purpose, bytes)
+            .finalize()
+            .into_bytes()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    pub(crate) fn verifies(&self, purpose: &str, bytes: &[u8], seal: &str) -> bool {
+        let digits: Option<Vec<u8>> = (0..seal.len())
+            .step_by(2)
+            .map(|at| seal.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok()))
+            .collect();
+        digits.is_some_and(|digits| self.seal_of(purpose, bytes).verify_slice(&digits).is_ok())
+    }
+
+    fn seal_of(&self, purpose: &str, bytes: &[u8]) -> Hmac<Sha256> {
+        let mut mac = self.mac();
+        mac.update(&(purpose.len() as u64).to_le_bytes());
+        mac.update(purpose.as_bytes());
+        mac.update(bytes);
+        mac
+    }
+
     /// Says which key it was without saying anything about it.
     fn mark(&self) -> [u8; KEY_MARK_BYTES] {
         let digest = blake3::derive_key("grail snapshot key mark", &self.bytes);

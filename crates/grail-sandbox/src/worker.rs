@@ -26,6 +26,7 @@ pub(crate) use self::check::Checker;
 use self::confine::Walls;
 pub use self::confine::{Confinement, Wall};
 use self::memory::Peak;
+pub use monty_alloc::LimitedAllocator;
 
 /// The argument a host starts a worker with.
 pub const ARGUMENT: &str = "subprocess";

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
-use crate::{Exit, code, init};
+use crate::{Exit, approvals, code, init, run};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -52,6 +52,8 @@ pub enum Color {
 pub enum Command {
     Init(init::Arguments),
     Code(code::Arguments),
+    Run(Box<run::Arguments>),
+    Approvals(approvals::Arguments),
 }
 
 impl Command {
@@ -59,6 +61,8 @@ impl Command {
         match self {
             Self::Init(arguments) => init::run(&arguments, terminal),
             Self::Code(arguments) => code::run(arguments, terminal),
+            Self::Run(arguments) => run::run(*arguments, terminal),
+            Self::Approvals(arguments) => approvals::run(arguments, terminal),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! One file per subcommand. Data goes to stdout, everything else to stderr. This is a library only so that the reference
 //! documentation can be generated from the same command tree; nothing else depends on it.
 
+pub mod approvals;
 pub mod changes;
 pub mod cli;
 pub mod code;
@@ -10,6 +11,7 @@ pub mod files;
 pub mod init;
 pub mod progress;
 pub mod render;
+pub mod run;
 
 use std::io;
 use std::process::ExitCode;

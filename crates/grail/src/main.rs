@@ -1,12 +1,21 @@
-//! The `grail` binary: a deep stack, quiet workers, and an exit code.
+//! The `grail` binary: a deep stack, quiet workers, and an exit code. Started with one hidden argument it is a worker of the sandbox.
 
 use std::process::ExitCode;
 use std::thread;
+
+use grail_sandbox::worker;
+
+/// Makes the memory limit of sandboxed runs real, where this program is their worker.
+#[global_allocator]
+static ALLOCATOR: worker::LimitedAllocator = worker::LimitedAllocator;
 
 /// Trees follow the nesting of the input; what cannot be a loop gets room instead.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == worker::ARGUMENT) {
+        return worker::serve();
+    }
     silence_workers();
     let worker = thread::Builder::new().name("grail".to_owned()).stack_size(STACK_BYTES).spawn(grail::run);
     match worker.map(thread::JoinHandle::join) {

@@ -3,14 +3,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Context, Outcome};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::{CallOptions, Context, Outcome};
 use crate::error::SandboxError;
 use crate::files::FileSystem;
+use crate::outcome::Ending;
+use crate::paused::PausedRun;
 use crate::policy::Limits;
 use crate::program::{ResultRule, prepare};
 use crate::run::{PendingCall, Run, Stop};
 use crate::snapshot::{self, Contents, Kind, SealedLimits, SnapshotError, SnapshotKey};
-use crate::tool::{Call, ToolError};
+use crate::tool::{Call, Handler, ToolError};
 use crate::value::Value;
 
 /// Where a stepwise run has got to.
@@ -95,6 +100,26 @@ impl Suspended {
         self.context.write_down(&mut self.run, Kind::Run, String::new(), key).await
     }
 
+    /// Whether the context's own tool can answer. If not, somebody else must.
+    pub fn can_be_called(&self) -> bool {
+        let tool = self.context.inner.tools.get(self.tool());
+        tool.is_some_and(|tool| !matches!(tool.handler(), Handler::External))
+    }
+
+    /// Gives the worker back and lets the run wait under `id`, where its caller has kept what [`Suspended::seal`] gave.
+    pub async fn wait_for_approval(mut self, id: String) -> Outcome {
+        self.run.abort().await;
+        self.run.finish().await;
+        let ending = Ending::AwaitingApproval { id, tool: self.pending.call.tool };
+        self.context.outcome(&mut self.run, ending)
+    }
+
+    /// The paused run with what it waits for and `origin`, as bytes; [`PausedRun::open`] reads them.
+    pub async fn seal(&mut self, key: &SnapshotKey, origin: Json) -> Result<Vec<u8>, SandboxError> {
+        let snapshot = self.dump(key).await?;
+        Ok(PausedRun::new(&self.pending.call, origin, snapshot).seal(key))
+    }
+
     async fn answer(mut self, answer: Result<Value, ToolError>) -> Step {
         let stop = self.run.answer(&self.pending, answer).await;
         self.context.step(self.run, stop).await
@@ -102,6 +127,24 @@ impl Suspended {
 }
 
 impl Context {
+    /// Runs `code` with the context's tools, up to a call that only somebody outside can answer: one that needs approval, or of a tool
+    /// without a handler.
+    pub async fn run(&self, code: &str, inputs: impl Serialize, options: &CallOptions) -> Step {
+        let started = Instant::now();
+        let ready = match self.ready(code, inputs, options).await {
+            Ok(ready) => ready,
+            Err(ending) => return Step::Finished(Box::new(self.unstarted(*ending, started))),
+        };
+        let mut run = match self.open(&ready, false, started).await {
+            Ok(run) => run,
+            Err(error) => {
+                return Step::Finished(Box::new(self.unstarted(super::unavailable(&error), started)));
+            }
+        };
+        let stop = run.feed(ready.inputs).await;
+        self.step(run, stop).await
+    }
+
     /// Continues a run that was written down, here or elsewhere. Its limits and what it has used of them come with it; tools and mounts
     /// are this context's.
     pub async fn load(&self, snapshot: &[u8], key: &SnapshotKey) -> Result<Suspended, SandboxError> {

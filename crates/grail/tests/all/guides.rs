@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::approvals::mask_ids;
 use crate::scratch::Scratch;
 
 #[derive(Default)]
@@ -50,7 +51,10 @@ fn run(scratch: &Scratch, line: &str) -> String {
         ["cat", path] => scratch.read(path),
         ["grail", arguments @ ..] => {
             let output = scratch.command(arguments).output().unwrap();
-            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+            // Ids are made up by chance.
+            mask_ids(
+                &(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()),
+            )
         }
         _ => panic!("a guide can only run `grail` and `cat`, not `{line}`"),
     }

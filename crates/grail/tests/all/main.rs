@@ -3,6 +3,7 @@
 // Clippy's exemption for tests does not reach functions beside them.
 #![allow(clippy::unwrap_used)]
 
+mod approvals;
 mod changes;
 mod codemod;
 mod find;
@@ -12,6 +13,7 @@ mod init;
 mod readme;
 mod refactor;
 mod rename;
+mod run;
 mod scratch;
 mod tree;
 mod usage;

@@ -1,0 +1,195 @@
+//! `grail approvals`: every command here is a process of its own, as it would be for a person who decides later.
+
+use crate::scratch::Scratch;
+
+/// What a command shows, with ids as `ID`.
+fn run(scratch: &Scratch, arguments: &[&str]) -> String {
+    mask_ids(&scratch.run(arguments))
+}
+
+pub(crate) fn mask_ids(text: &str) -> String {
+    let is_id = |word: &str| {
+        word.len() == 29
+            && word.as_bytes()[12] == b'-'
+            && word.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    };
+    let parts: Vec<&str> = text
+        .split_inclusive(|character: char| !character.is_ascii_alphanumeric() && character != '-')
+        .collect();
+    let masked = parts.into_iter().map(|part| match part.char_indices().last() {
+        Some((at, end)) if is_id(&part[..at]) => format!("ID{end}"),
+        _ => part.to_owned(),
+    });
+    masked.collect()
+}
+
+/// The ids of what waits.
+fn ids(scratch: &Scratch) -> Vec<String> {
+    let seen = scratch.run(&["approvals", "list"]);
+    seen.lines()
+        .filter(|line| line.len() > 29)
+        .filter_map(|line| Some(line.split_once(' ')?.0.to_owned()))
+        .collect()
+}
+
+const TOOLS: &str = r#"
+[tools.refund]
+signature = "(customer: str, amount: float) -> str"
+command = ["sh", "-c", "cat >> called.txt; echo '\"refunded\"'"]
+needs-approval = true
+
+[tools.signature]
+signature = "(document: str) -> str"
+needs-approval = true
+"#;
+
+const SCRIPT: &str = "print('looking')\nanswer = refund('ada', 12.5)\nf'it was {answer}'\n";
+
+fn waiting() -> Scratch {
+    let scratch = Scratch::new(&[("grail.toml", ""), ("tools.toml", TOOLS), ("main.py", SCRIPT)]);
+    let seen = run(&scratch, &["run", "main.py", "--tools", "tools.toml"]);
+    assert_eq!(
+        seen,
+        "looking\n! the run waits: `refund` needs approval\n! hint: `grail approvals approve ID` calls it; \
+         `deny` and `answer` do not\nexit 0\n"
+    );
+    assert!(!scratch.path("called.txt").exists());
+    scratch
+}
+
+#[test]
+fn a_run_waits_and_is_approved() {
+    let scratch = waiting();
+    assert_eq!(run(&scratch, &["approvals", "list"]), "ID refund('ada', 12.5)\nexit 0\n");
+    let shown = run(&scratch, &["approvals", "show"]);
+    let shown: Vec<&str> = shown.lines().filter(|line| !line.starts_with("asked")).collect();
+    assert_eq!(
+        shown,
+        ["run    ID", "script main.py", "policy default", "call   refund('ada', 12.5)", "exit 0"]
+    );
+    let id = ids(&scratch).remove(0);
+    assert_eq!(scratch.run(&["approvals", "approve", &id]), "'it was refunded'\nexit 0\n");
+    assert_eq!(scratch.read("called.txt"), r#"{"customer":"ada","amount":12.5}"#);
+    assert_eq!(scratch.run(&["approvals", "list"]), "! no run waits for approval\nexit 0\n");
+    assert_eq!(run(&scratch, &["approvals", "list", "--all"]), "ID finished refund('ada', 12.5)\nexit 0\n");
+    assert_eq!(
+        run(&scratch, &["approvals", "approve", &id]),
+        "! error: no run waits under `ID`\n! hint: `grail approvals list` shows what waits\nexit 2\n"
+    );
+}
+
+#[test]
+fn a_denied_call_raises_in_the_code() {
+    let scratch = waiting();
+    insta::assert_snapshot!(scratch.run(&["approvals", "deny", "--reason", "too much"]), @"
+    ! error: the tool `refund` failed: PermissionError: too much
+    !  --> main.py:2:10
+    !   |
+    ! 2 | answer = refund('ada', 12.5)
+    !   |          ^^^^^^
+    ! hint: mend the tool, or catch its exception in the code
+    ! page: docs/guides/sandbox-outcomes.md#tool-failed
+    exit 1
+    ");
+    assert!(!scratch.path("called.txt").exists());
+    assert_eq!(scratch.run(&["approvals", "list"]), "! no run waits for approval\nexit 0\n");
+}
+
+#[test]
+fn a_person_can_answer_in_the_tools_place() {
+    let scratch = waiting();
+    let id = ids(&scratch).remove(0);
+    assert_eq!(scratch.run(&["approvals", "answer", &id[20..], "\"settled\""]), "'it was settled'\nexit 0\n");
+    assert!(!scratch.path("called.txt").exists());
+}
+
+#[test]
+fn a_run_may_ask_more_than_once() {
+    let scratch = waiting();
+    std::fs::write(scratch.path("main.py"), "refund('a', 1.0) + refund('b', 2.0)\n").unwrap();
+    scratch.run(&["run", "main.py", "--tools", "tools.toml"]);
+    assert_eq!(
+        run(&scratch, &["approvals", "list"]),
+        "ID refund('ada', 12.5)\nID refund('a', 1.0)\nexit 0\n"
+    );
+    insta::assert_snapshot!(run(&scratch, &["approvals", "approve"]), @"
+    ! error: more than one run waits
+    ! hint: give the id; `grail approvals list` shows them
+    exit 2
+    ");
+    let second = ids(&scratch).remove(1);
+    insta::assert_snapshot!(run(&scratch, &["approvals", "approve", &second]), @"
+    ! the run waits: `refund` needs approval
+    ! hint: `grail approvals approve ID` calls it; `deny` and `answer` do not
+    exit 0
+    ");
+    assert_eq!(
+        run(&scratch, &["approvals", "list"]),
+        "ID refund('ada', 12.5)\nID refund('b', 2.0)\nexit 0\n"
+    );
+    let third = ids(&scratch).remove(1);
+    assert_eq!(scratch.run(&["approvals", "approve", &third]), "'refundedrefunded'\nexit 0\n");
+    assert_eq!(run(&scratch, &["approvals", "list"]), "ID refund('ada', 12.5)\nexit 0\n");
+}
+
+#[test]
+fn a_tool_without_a_command_must_be_answered() {
+    let scratch =
+        Scratch::new(&[("grail.toml", ""), ("tools.toml", TOOLS), ("main.py", "signature('lease')\n")]);
+    scratch.run(&["run", "main.py", "--tools", "tools.toml"]);
+    insta::assert_snapshot!(run(&scratch, &["approvals", "approve"]), @"
+    ! error: `signature` has no command, so approving it calls nothing
+    ! hint: answer in its place: `grail approvals answer ID JSON`
+    exit 2
+    ");
+    let id = ids(&scratch).remove(0);
+    assert_eq!(scratch.run(&["approvals", "answer", &id, "\"Ada\""]), "'Ada'\nexit 0\n");
+}
+
+#[test]
+fn without_its_tools_file_a_run_keeps_waiting() {
+    let scratch = waiting();
+    std::fs::rename(scratch.path("tools.toml"), scratch.path("elsewhere.toml")).unwrap();
+    assert!(
+        scratch
+            .run(&["approvals", "approve"])
+            .starts_with("! error: the tools file `tools.toml` cannot be read")
+    );
+    std::fs::rename(scratch.path("elsewhere.toml"), scratch.path("tools.toml")).unwrap();
+    assert_eq!(scratch.run(&["approvals", "approve"]), "'it was refunded'\nexit 0\n");
+}
+
+#[test]
+fn a_changed_run_is_refused_and_a_changed_copy_of_its_question_deceives_nobody() {
+    let scratch = waiting();
+    let id = ids(&scratch).remove(0);
+    let file = format!(".grail/runs/approvals/{id}.json");
+    let record = scratch.read(&file);
+    std::fs::write(scratch.path(&file), record.replacen("12.5", "0.5", 1)).unwrap();
+    assert_eq!(run(&scratch, &["approvals", "list"]), "ID refund('ada', 12.5)\nexit 0\n");
+    let mut record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let snapshot = record["snapshot"].as_str().unwrap().to_owned();
+    let changed: String = snapshot
+        .chars()
+        .enumerate()
+        .map(|(at, digit)| if at == 100 { if digit == 'A' { 'B' } else { 'A' } } else { digit })
+        .collect();
+    record["snapshot"] = changed.into();
+    std::fs::write(scratch.path(&file), record.to_string()).unwrap();
+    insta::assert_snapshot!(run(&scratch, &["approvals", "approve"]), @"
+    ! error: the run `ID` was changed, or sealed with another key
+    ! hint: run the script again; this run cannot be trusted
+    exit 2
+    ");
+    insta::assert_snapshot!(run(&scratch, &["approvals", "list"]), @"
+    ! no run waits for approval
+    ! warning: the run `ID` was changed, or sealed with another key
+    exit 1
+    ");
+    insta::assert_snapshot!(scratch.run(&["approvals", "approve", "../1"]), @"
+    ! error: no run waits under `../1`
+    ! hint: `grail approvals list` shows what waits
+    exit 2
+    ");
+    assert!(!scratch.path("called.txt").exists());
+}
