@@ -94,6 +94,22 @@ pub(crate) fn check(parsed: &Parsed, defines: &dyn Fn(&str) -> bool) -> (Vec<Rej
     (rejections, notes)
 }
 
+/// Whether source that ran before seems to bind a name: by `def`, `class`, `import`, `as`, `for`, `=` or an annotation.
+pub(crate) fn binds(source: &str, name: &str) -> bool {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    source.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&source[..at], &source[at + name.len()..]);
+        if before.ends_with(is_word) || before.ends_with('.') || after.starts_with(is_word) {
+            return false;
+        }
+        let before = before.trim_end_matches([' ', '\t']);
+        let after = after.trim_start_matches([' ', '\t']);
+        let is_declared =
+            ["def", "class", "import", "as", "for", ","].iter().any(|word| before.ends_with(word));
+        is_declared || after.starts_with(':') || (after.starts_with('=') && !after.starts_with("=="))
+    })
+}
+
 fn constructs() -> impl Iterator<Item = &'static Construct> {
     [statements::ROWS, classes::ROWS, expressions::ROWS, calls::ROWS, modules::ROWS, builtins::ROWS]
         .into_iter()

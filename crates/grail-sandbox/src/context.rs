@@ -227,7 +227,8 @@ impl Context {
                 traceback: Vec::new(),
             })));
         }
-        let prepared = self.inner.prepared.get(code, rule);
+        let is_tool = |name: &str| self.inner.tools.get(name).is_some();
+        let prepared = self.inner.prepared.get(code, rule, before, &is_tool);
         let program = prepared
             .program
             .clone()

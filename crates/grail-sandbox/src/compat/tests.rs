@@ -5,7 +5,7 @@ use std::fmt::Write;
 use grail_code::{Source, parse_module};
 
 use super::engine::{Answer, run};
-use super::{Failure, builtins, check, classes, constructs, differences, modules};
+use super::{Failure, binds, builtins, check, classes, constructs, differences, modules};
 
 /// `construct` of each rejection of a piece of code.
 fn rejected(code: &str) -> Vec<String> {
@@ -215,6 +215,24 @@ fn a_name_that_the_host_provides_is_not_a_missing_builtin() {
     let parsed = parse_module(Source::from_text("input('name')"));
     assert_eq!(check(&parsed, &|_| false).0.len(), 1);
     assert_eq!(check(&parsed, &|name| name == "input").0.len(), 0);
+}
+
+#[test]
+fn source_binds_names_in_many_ways() {
+    for source in [
+        "def input(x):\n    pass",
+        "import input",
+        "from m import a, input",
+        "import m as input",
+        "input = 3",
+        "input: int",
+        "for input in x:\n    pass",
+    ] {
+        assert!(binds(source, "input"), "{source}");
+    }
+    for source in ["input()", "x.input = 3", "inputs = 3", "an_input = 3", "input == 3", "", "print(input)"] {
+        assert!(!binds(source, "input"), "{source}");
+    }
 }
 
 #[test]

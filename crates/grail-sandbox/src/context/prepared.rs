@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
 
+use crate::compat;
 use crate::outcome::{Ending, Limit, LimitHit, Rejection, TypeProblem};
 use crate::policy::Limits;
 use crate::pool::{Lost, Workers};
-use crate::program::{Program, ResultRule, prepare};
+use crate::program::{Program, ResultRule, prepare_with};
 
 /// How many programs a context remembers, and how much source at most.
 const MOST_PROGRAMS: usize = 1_024;
@@ -34,16 +35,26 @@ pub(super) struct Prepared {
 }
 
 impl PreparedPrograms {
-    pub(super) fn get(&self, code: &str, rule: ResultRule) -> Arc<Prepared> {
+    /// `before` is source that has run before; it and `is_tool` tell which names are not what Python has by itself.
+    pub(super) fn get(
+        &self,
+        code: &str,
+        rule: ResultRule,
+        before: &str,
+        is_tool: &dyn Fn(&str) -> bool,
+    ) -> Arc<Prepared> {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&[u8::from(rule == ResultRule::Required)]).update(code.as_bytes());
+        hasher.update(&[u8::from(rule == ResultRule::Required)]).update(&before.len().to_le_bytes());
+        hasher.update(before.as_bytes()).update(code.as_bytes());
         let key = hasher.finalize();
         if let Some(prepared) = self.lock().by_content.get(&key) {
             return Arc::clone(prepared);
         }
         // Parsed outside the lock: a large program must not hold up the others.
         let prepared = Arc::new(Prepared {
-            program: prepare(code, rule).map(Arc::new).map_err(Arc::from),
+            program: prepare_with(code, rule, &|name| is_tool(name) || compat::binds(before, name))
+                .map(Arc::new)
+                .map_err(Arc::from),
             verdict: OnceCell::new(),
         });
         let mut kept = self.lock();

@@ -12,7 +12,7 @@ use crate::files::FileSystem;
 use crate::outcome::Ending;
 use crate::paused::PausedRun;
 use crate::policy::Limits;
-use crate::program::{ResultRule, prepare};
+use crate::program::{ResultRule, prepare_with};
 use crate::run::{PendingCall, Run, Stop};
 use crate::snapshot::{self, Contents, Kind, SealedLimits, SnapshotError, SnapshotKey};
 use crate::tool::{Call, Handler, ToolError};
@@ -197,8 +197,9 @@ impl Context {
             return Err(SnapshotError::MountMissing { name: name.clone() }.into());
         }
         let rule = if contents.requires_result { ResultRule::Required } else { ResultRule::Optional };
-        let program = prepare(&contents.source, rule).map_err(|_| SnapshotError::NotRestored {
-            reason: "its source no longer passes the check".to_owned(),
+        // It passed the check when it was started, with names known that are forgotten now.
+        let program = prepare_with(&contents.source, rule, &|_| true).map_err(|_| {
+            SnapshotError::NotRestored { reason: "its source no longer passes the check".to_owned() }
         })?;
         let limits = unseal_limits(&contents.limits);
         let mut run = self.open_program(Arc::new(program), limits, contents.stepwise, Instant::now()).await?;

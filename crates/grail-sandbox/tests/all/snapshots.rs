@@ -174,6 +174,14 @@ async fn mounts_are_attached_again_by_name() {
 }
 
 #[tokio::test]
+async fn a_session_may_define_what_the_engine_lacks() {
+    let context = build(Context::builder()).await;
+    let mut session = context.session().await.expect("starts");
+    session.feed("def format(value, spec):\n    return f'{value}{spec}'", json!({})).await;
+    assert_eq!(shown(&session.feed("format(1, '!')", json!({})).await), "'1!'");
+}
+
+#[tokio::test]
 async fn a_session_keeps_its_state_and_can_travel() {
     let context = with_fetch().await;
     let mut session = context.session().await.expect("starts");

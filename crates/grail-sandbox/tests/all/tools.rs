@@ -52,6 +52,16 @@ async fn with(tools: Toolset) -> Context {
 }
 
 #[tokio::test]
+async fn a_tool_may_have_the_name_of_a_builtin_that_the_engine_lacks() {
+    let signature = Signature::parse("def input(prompt: str) -> str: ...").expect("a signature");
+    let answer = Tool::blocking(signature, |_| Ok(Value::Str("ada".to_owned())));
+    assert_eq!(shown(&with(set([answer])).await.execute("input('name?')", json!({})).await), "'ada'");
+    let outcome = with(set([])).await.execute("input('name?')", json!({})).await;
+    let Ending::Rejected { rejections } = outcome.ending else { panic!("{outcome:?}") };
+    assert_eq!(rejections[0].message, "there is no builtin `input`");
+}
+
+#[tokio::test]
 async fn tools_are_called_by_bare_name_and_through_tools() {
     let context = with(set([add()])).await;
     let outcome = context.execute("add(1, 2) + add(a=3, b=4) + tools.add(5, b=6)", json!({})).await;
