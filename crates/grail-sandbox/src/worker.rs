@@ -164,11 +164,9 @@ impl EventSink for Sink {
                 self.output.flush()?;
                 return Ok(());
             }
-            // The run goes on, and this turn may be one of very many: the cheap answer will do.
-            Some(Kind::FunctionCall(_) | Kind::OsCall(_) | Kind::NameLookup(_) | Kind::ResolveFutures(_)) => {
-                self.peak.sample()
-            }
-            _ => self.peak.measure(),
+            // Code has run to its end: the one moment that is worth asking the kernel.
+            Some(Kind::Complete(_) | Kind::Error(_)) => self.peak.measure(),
+            _ => self.peak.sample(),
         };
         // Nothing may be written for an event that cannot be sent: the engine answers with a smaller one.
         sent?;

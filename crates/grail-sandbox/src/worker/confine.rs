@@ -168,6 +168,7 @@ fn filter_system_calls() -> Result<(), String> {
         libc::SYS_sigaltstack,
         libc::SYS_clock_gettime,
         libc::SYS_clock_nanosleep,
+        libc::SYS_nanosleep,
         libc::SYS_getrandom,
         libc::SYS_getpid,
         libc::SYS_gettid,

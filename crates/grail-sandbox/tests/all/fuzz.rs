@@ -24,6 +24,21 @@ const FRAGMENTS: [&str; 80] = [
     "yield ", "del ", "global x\n", "0", "1", "999999999", "1e300", "'a'", "b'\\x00'", "f'{x!r:>{y}}'", "None", "\n", "\n    ",
 ];
 
+/// Whole statements: most sequences of them run, and some of them run into each other.
+#[rustfmt::skip]
+const STATEMENTS: [&str; 56] = [
+    "x = 1\n", "x = 'a'\n", "x = []\n", "x = {}\n", "x = (1, 2)\n", "x = {1, 2}\n", "x = b'ab'\n", "x = 2.5\n", "x = None\n",
+    "y = x\n", "x, y = y, x\n", "x = [x, x]\n", "x = (x, y)\n", "x = {'k': x}\n", "x = x + x\n", "x = x * 3\n", "x = x * 1000\n",
+    "x = x ** 9\n", "x = -x\n", "x = str(x)\n", "x = repr(x)\n", "x = list(x)\n", "x = sorted(x)\n", "x = x[0]\n", "x = x[::-1]\n",
+    "x = len(x)\n", "x = hash(x)\n", "x = x == y\n", "x = x < y\n", "x.append(x)\n", "x['k'] = y\n", "x = f'{x!r:>50}'\n",
+    "x = echo(value=x)\n", "x = echo(x)\n", "print(x)\n", "print(x, y, sep=x)\n", "for i in range(5):\n    x = [x, i]\n",
+    "while x:\n    x = x[1:]\n", "try:\n    x = x.y\nexcept Exception as error:\n    x = error\n", "try:\n    raise x\nfinally:\n    y = x\n",
+    "def f(a, *b, c=1, **d):\n    return f(a, *b) if b else x\n", "x = f(x)\n", "x = f(x, y, c=x)\n", "x = lambda: x\n", "x = x()\n",
+    "class A:\n    def __init__(self, a):\n        self.a = a\n", "x = A(x)\n", "x = x.a\n", "import json\nx = json.dumps(x)\n",
+    "import json\nx = json.loads(x)\n", "import re\nx = re.findall(x, str(y))\n", "from pathlib import Path\nx = Path(x).read_text()\n",
+    "x = [i for i in x if i]\n", "async def g():\n    return x\nx = await g()\n", "assert x == y, x\n", "return x\n",
+];
+
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
     value: serde_json::Value,
@@ -64,6 +79,14 @@ fn python_like_text_ends_in_an_outcome() {
     check!().for_each(|picks: &[u8]| {
         let code: String = picks.iter().map(|&pick| FRAGMENTS[usize::from(pick) % FRAGMENTS.len()]).collect();
         run(&code);
+    });
+}
+
+#[test]
+fn whole_statements_end_in_an_outcome() {
+    check!().for_each(|picks: &[u8]| {
+        let statements = picks.iter().map(|&pick| STATEMENTS[usize::from(pick) % STATEMENTS.len()]);
+        run(&format!("x = y = 0\n{}x", statements.collect::<String>()));
     });
 }
 
