@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod approvals;
+mod builtins;
 mod conformance;
 mod context;
+mod files;
 mod fuzz;
 mod hostile;
 #[cfg(feature = "in-process")]

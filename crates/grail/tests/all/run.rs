@@ -482,3 +482,95 @@ fn what_to_run_must_be_said() {
     assert!(scratch.run(&["run", "a.py", "-c", "1"]).ends_with("exit 2\n"));
     assert!(scratch.run(&["run", "missing.py"]).ends_with("exit 2\n"));
 }
+
+#[test]
+fn unsupported_python_is_named_with_a_rewrite() {
+    let scratch = Scratch::new(&[("main.py", "def count():\n    yield 1\n\nlist(count())\n")]);
+    insta::assert_snapshot!(scratch.run(&["run", "main.py"]), @"
+    ! error: `yield` is not supported
+    !  --> main.py:2:5
+    !   |
+    ! 2 |     yield 1
+    !   |     ^^^^^^^
+    ! hint: collect the values in a list and return it
+    ! page: docs/guides/sandbox-outcomes.md#rejected
+    exit 1
+    ");
+}
+
+#[test]
+fn differences_from_cpython_are_warned_about() {
+    let scratch = project();
+    insta::assert_snapshot!(scratch.run(&["run", "-c", "round(2.675, 2)"]), @"
+    2.68
+    ! warning: `round` to digits rounds the decimal digits one sees, so halves may differ from CPython
+    !  --> <code>:1:1
+    !   |
+    ! 1 | round(2.675, 2)
+    !   | ^^^^^
+    exit 0
+    ");
+}
+
+#[test]
+fn debug_shows_what_happened() {
+    let scratch = project();
+    let seen = scratch.run(&["run", "-c", "print('hi')\nprice('tea')", "--tools", "tools.toml", "--debug"]);
+    // Times differ from run to run.
+    let steps: Vec<String> =
+        seen.lines().map(|line| line.split_once(" ms  ").map_or(line, |(_, step)| step).to_owned()).collect();
+    insta::assert_snapshot!(steps.join("\n"), @r#"
+    hi
+    14.5
+    started under policy `default`
+    checked
+    printed 3 bytes
+    called price("tea") → 14.5
+    finished: value
+    exit 0
+    "#);
+}
+
+/// The worker ends with the command that started it, also in the middle of an endless loop.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_command_leaves_no_worker_behind() {
+    use std::io::{BufRead, BufReader};
+    use std::path::PathBuf;
+
+    let scratch = project();
+    let mut child = scratch
+        .command(&[
+            "run",
+            "-c",
+            "from pathlib import Path\nprint('on')\nPath('/x').exists()\nwhile True:\n    pass",
+        ])
+        .args(["--policy", "permissive", "--mount", ".:/here"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "on\n");
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    let workers: Vec<PathBuf> = tasks
+        .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("children")).ok())
+        .flat_map(|children| {
+            children.split_whitespace().map(|id| PathBuf::from(format!("/proc/{id}"))).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(!workers.is_empty());
+    let interrupted =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    assert!(!child.wait().unwrap().success());
+    // An ended process whose parent is gone may still be listed for a moment, as a zombie.
+    let runs = |worker: &PathBuf| {
+        let stat = std::fs::read_to_string(worker.join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    };
+    while workers.iter().any(runs) {
+        std::thread::yield_now();
+    }
+}
