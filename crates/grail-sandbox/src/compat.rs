@@ -8,6 +8,7 @@ mod calls;
 mod classes;
 mod differences;
 mod expressions;
+mod methods;
 mod modules;
 mod reference;
 mod site;
@@ -111,9 +112,17 @@ pub(crate) fn binds(source: &str, name: &str) -> bool {
 }
 
 fn constructs() -> impl Iterator<Item = &'static Construct> {
-    [statements::ROWS, classes::ROWS, expressions::ROWS, calls::ROWS, modules::ROWS, builtins::ROWS]
-        .into_iter()
-        .flatten()
+    [
+        statements::ROWS,
+        classes::ROWS,
+        expressions::ROWS,
+        calls::ROWS,
+        methods::ROWS,
+        modules::ROWS,
+        builtins::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 #[cfg(all(test, feature = "worker"))]

@@ -263,7 +263,7 @@ fn is_passed_to_be_called(site: Site<'_>) -> bool {
 }
 
 /// Whether the program defines a function of this name, which may be the method meant.
-fn is_defined(site: Site<'_>, name: &str) -> bool {
+pub(super) fn is_defined(site: Site<'_>, name: &str) -> bool {
     let functions = site.node.parsed().nodes_of(Kind::FunctionDef);
     functions.into_iter().any(|function| function.child(Field::Name).is_some_and(|node| node.text() == name))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{builtins, classes, constructs, differences, modules};
+use super::{builtins, classes, constructs, differences, methods, modules};
 
 /// `docs/reference/python-subset.md`: what the engine cannot run, and what it does differently.
 pub fn subset_reference() -> String {
@@ -60,6 +60,10 @@ pub fn subset_reference() -> String {
             class.trim_start_matches("builtins."),
             code_list(&names.join(" "))
         );
+    }
+    page.push_str("\n## Methods that are missing\n\n| type | has not |\n| --- | --- |\n");
+    for (name, _, missing) in methods::MISSING {
+        let _ = writeln!(page, "| `{name}` | {} |", code_list(&missing.join(" ")));
     }
     let missing: Vec<&str> = builtins::MISSING.iter().map(|(name, _)| *name).collect();
     let _ = write!(

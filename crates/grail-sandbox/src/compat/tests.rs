@@ -5,7 +5,7 @@ use std::fmt::Write;
 use grail_code::{Source, parse_module};
 
 use super::engine::{Answer, run};
-use super::{Failure, binds, builtins, check, classes, constructs, differences, modules};
+use super::{Failure, binds, builtins, check, classes, constructs, differences, methods, modules};
 
 /// `construct` of each rejection of a piece of code.
 fn rejected(code: &str) -> Vec<String> {
@@ -120,6 +120,17 @@ fn classes_have_what_the_table_says() {
 }
 
 #[test]
+fn methods_called_missing_are_missing() {
+    for (_, value, names) in methods::MISSING {
+        for name in *names {
+            let answer = run(&format!("import datetime, pathlib, re\nvalue = {value}\nvalue.{name}()"));
+            let lacks = matches!(&answer, Answer::Raised(error) if error.ends_with(&format!("has no attribute '{name}'")));
+            assert!(lacks, "{value}.{name}: {answer:?}");
+        }
+    }
+}
+
+#[test]
 fn builtins_called_missing_are_missing() {
     for (name, _) in builtins::MISSING {
         let answer = run(&format!("value = {name}"));
@@ -191,6 +202,8 @@ fn what_the_code_catches_or_defines_itself_is_let_through() {
         "from __future__ import annotations",
         "class Point():\n    'A place.'\n    x: int\n    y: int = 0\n    ...",
         "str(1).lower()",
+        "class Word:\n    def translate(self):\n        return 1\nWord().translate()",
+        "class Word:\n    touch = lambda self: 1\nWord().touch()",
         "{1} | {2}",
         "from collections import Counter\nCounter('ab') | {'a': 2}",
         "5 % 3",
