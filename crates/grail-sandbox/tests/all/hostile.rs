@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use grail_sandbox::{Context, Ending, Outcome, Policies, Tool, Toolset, Workers};
+use grail_sandbox::{Context, Ending, Outcome, Policies, Record, Step, Tool, Toolset, Value, Workers};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -54,6 +54,36 @@ async fn every_hostile_program_ends_as_it_should() {
         .collect()
         .await;
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+}
+
+/// Tools answer for a host, and hosts make mistakes.
+#[tokio::test]
+async fn answers_that_make_no_sense_cost_at_most_their_run() {
+    let deep = (0..1000).fold(Value::None, |inner, _| Value::List(vec![inner]));
+    let unhashable = Value::List(Vec::new());
+    let record =
+        Record { class: "not a name".to_owned(), fields: vec![("__class__".to_owned(), Value::Int(1))] };
+    let answers = [
+        (deep, "tool-failed"),
+        (Value::Str("a".repeat(60 << 20)), "limit-hit memory"),
+        (Value::Dict(vec![(unhashable.clone(), Value::None)]), "raised RuntimeError"),
+        (Value::Set(vec![unhashable.clone(), unhashable]), "raised RuntimeError"),
+        (Value::Float(f64::NAN), "value \"nan\""),
+        (Value::Record(record), r#"value "not a name(__class__=1)""#),
+        (Value::Str("\0\u{202e}".to_owned()), r#"value "'\\x00\\u202e'""#),
+    ];
+    let limits: toml::Table = toml::from_str(&format!("[hostile]\n{POLICY}")).unwrap();
+    let policy = Policies::from_toml(&limits).unwrap().resolve("hostile").unwrap();
+    let builder = Context::builder().policy(policy).tools(echo()).without_type_check();
+    let context = builder.build(workers().await).unwrap();
+    for (answer, expected) in answers {
+        let Step::Suspended(suspended) = context.start("repr(echo(1))", json!({})).await else {
+            panic!("no call")
+        };
+        let Step::Finished(outcome) = suspended.resume(answer).await else { panic!("a second call") };
+        assert_eq!(ending(&outcome), expected, "{:?}", outcome.ending);
+    }
+    assert_eq!(ending(&context.execute("1 + 1", json!({})).await), "value 2");
 }
 
 /// What did not go as it should, if anything.

@@ -59,7 +59,7 @@ impl Worker {
     }
 
     fn turn(&mut self, kind: Request) -> Turn {
-        write_frame(&mut self.input, &pb::ParentRequest { kind: Some(kind), trace_parent: None }).unwrap();
+        write_frame(&mut self.input, &request(kind)).unwrap();
         self.read_turn().expect("the worker answers")
     }
 
@@ -73,12 +73,11 @@ impl Worker {
                     peak_memory = Some(print.text.parse().unwrap());
                 }
                 Event::Print(print) => printed.push_str(&print.text),
+                // The last words of a worker come without one.
+                end @ Event::FatalError(_) => return Some(Turn { printed, peak_memory: 0, end }),
                 end => {
-                    return Some(Turn {
-                        printed,
-                        peak_memory: peak_memory.expect("a report of memory"),
-                        end,
-                    });
+                    let peak_memory = peak_memory.expect("a report of memory");
+                    return Some(Turn { printed, peak_memory, end });
                 }
             }
         }
@@ -100,6 +99,10 @@ impl Worker {
         self.process.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
         (self.process.wait().unwrap(), errors)
     }
+}
+
+fn request(kind: Request) -> pb::ParentRequest {
+    pb::ParentRequest { kind: Some(kind), trace_parent: None }
 }
 
 fn value(turn: &Turn) -> MontyObject {
@@ -166,11 +169,11 @@ fn a_broken_frame_ends_the_worker() {
 #[test]
 fn crossing_the_memory_limit_has_a_status_of_its_own_and_no_words() {
     let mut worker = Worker::with_session(16 << 20);
-    let request = Request::Feed(pb::Feed {
+    let request_kind = Request::Feed(pb::Feed {
         code: "x = []\nwhile True: x.append('a' * 65536)".to_owned(),
         ..Default::default()
     });
-    write_frame(&mut worker.input, &pb::ParentRequest { kind: Some(request), trace_parent: None }).unwrap();
+    write_frame(&mut worker.input, &request(request_kind)).unwrap();
     match worker.read_turn() {
         None => assert_eq!(worker.end(), (exit_status(monty_types::OOM_EXIT_CODE), String::new())),
         Some(turn) => assert!(matches!(turn.end, Event::Error(_)), "{:?}", turn.end),
@@ -197,9 +200,8 @@ fn sources_as_large_as_a_policy_allows_fit_the_stack() {
     ] {
         let mut worker = Worker::with_session(1 << 30);
         let start: String = source.chars().take(20).collect();
-        let request = Request::Feed(pb::Feed { code: source, ..Default::default() });
-        write_frame(&mut worker.input, &pb::ParentRequest { kind: Some(request), trace_parent: None })
-            .unwrap();
+        let request_kind = Request::Feed(pb::Feed { code: source, ..Default::default() });
+        write_frame(&mut worker.input, &request(request_kind)).unwrap();
         let turn = worker.read_turn().unwrap_or_else(|| panic!("died of `{start}…`"));
         assert!(
             matches!(turn.end, Event::Complete(_) | Event::Error(_) | Event::NameLookup(_)),
@@ -207,6 +209,42 @@ fn sources_as_large_as_a_policy_allows_fit_the_stack() {
             turn.end
         );
     }
+}
+
+/// The engine trusts its dumps, which is why hosts seal them. Should one ever get through changed, it costs that worker at most.
+#[test]
+fn a_changed_dump_is_refused_or_ends_its_worker() {
+    let mut worker = Worker::with_session(64 << 20);
+    assert!(matches!(
+        worker.feed("x = {'a': [1, 2.5, 'three']}\ny = fetch(x)\n[x, y]").end,
+        Event::FunctionCall(_)
+    ));
+    let Event::DumpResult(dump) = worker.turn(Request::Dump(pb::Dump {})).end else { panic!("no dump") };
+    let (mut answered, mut ended) = (0, 0);
+    for place in (0..dump.state.len()).step_by(dump.state.len().div_ceil(150)) {
+        let mut state = dump.state.clone();
+        state[place] ^= 1 << (place % 8);
+        let mut worker = Worker::with_session(64 << 20);
+        write_frame(&mut worker.input, &request(Request::Load(pb::Load { state }))).unwrap();
+        match worker.read_turn() {
+            Some(Turn { end: Event::FunctionCall(call), .. }) => {
+                let result = pb::ExtFunctionResult {
+                    kind: Some(pb::ext_function_result::Kind::ReturnValue(MontyObject::Int(1).into())),
+                };
+                let resume = pb::ResumeCall { call_id: call.call_id, result: Some(result) };
+                write_frame(&mut worker.input, &request(Request::ResumeCall(resume))).unwrap();
+                if worker.read_turn().is_some() { answered += 1 } else { ended += 1 }
+            }
+            Some(Turn { end: Event::FatalError(fatal), .. }) => {
+                assert!(fatal.message.starts_with("the worker panicked: "), "{}", fatal.message);
+                assert_eq!(worker.end().0.code(), Some(101));
+                ended += 1;
+            }
+            Some(_) => answered += 1,
+            None => ended += 1,
+        }
+    }
+    assert!(answered > 0, "{answered} answered, {ended} ended");
 }
 
 #[test]
@@ -296,8 +334,8 @@ mod walls {
 #[test]
 fn a_worker_whose_host_is_gone_ends_even_in_the_middle_of_a_turn() {
     let mut worker = Worker::with_session(64 << 20);
-    let request = Request::Feed(pb::Feed { code: "while True: pass".to_owned(), ..Default::default() });
-    write_frame(&mut worker.input, &pb::ParentRequest { kind: Some(request), trace_parent: None }).unwrap();
+    let request_kind = Request::Feed(pb::Feed { code: "while True: pass".to_owned(), ..Default::default() });
+    write_frame(&mut worker.input, &request(request_kind)).unwrap();
     let (status, _) = worker.end();
     assert_eq!(status.code(), Some(1));
 }
