@@ -1,3 +1,3 @@
 # expect: raised SyntaxError
-# generate: "(" + "9" * 100000 + ").bit_length()"
+# generate: "9" * 100000 + " % 10"
 # tries: a literal of a hundred thousand digits
