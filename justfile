@@ -39,3 +39,7 @@ soak runs="100000":
 # The Python tools the benchmarks compare with
 venv:
     scripts/venv
+
+# The sandbox beside its peers: speed and memory
+bench-sandbox *arguments:
+    scripts/bench-sandbox {{arguments}}

@@ -1,0 +1,148 @@
+//! The sandbox and the bare worker pool under it, measured in one process by turns. `scripts/bench-sandbox` runs this beside the peers.
+//!
+//! Every figure is one line of JSON: `{"row", "tool", "unit", "value"}`. Times are medians. The bare pool needs the engine's own
+//! worker program: `--monty PATH`.
+
+mod bare;
+mod memory;
+mod ours;
+mod programs;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use grail_sandbox::WorkerConfig;
+use serde_json::{Value as Json, json};
+
+/// How a figure is told to whoever started this program.
+pub(crate) fn report(row: &str, tool: &str, unit: &str, value: f64) {
+    let line: Json = json!({"row": row, "tool": tool, "unit": unit, "value": value});
+    #[allow(clippy::print_stdout)]
+    {
+        println!("{line}");
+    }
+}
+
+/// The durations of one kind of work.
+#[derive(Default)]
+pub(crate) struct Times(Vec<Duration>);
+
+impl Times {
+    pub(crate) async fn add<Pending: Future>(&mut self, times: usize, mut work: impl FnMut() -> Pending) {
+        for _ in 0..times {
+            let started = Instant::now();
+            std::hint::black_box(work().await);
+            self.0.push(started.elapsed());
+        }
+    }
+
+    pub(crate) fn add_blocking<Done>(&mut self, times: usize, mut work: impl FnMut() -> Done) {
+        for _ in 0..times {
+            let started = Instant::now();
+            std::hint::black_box(work());
+            self.0.push(started.elapsed());
+        }
+    }
+
+    /// In microseconds.
+    pub(crate) fn median(&mut self) -> f64 {
+        self.0.sort();
+        self.0.get(self.0.len() / 2).map_or(f64::NAN, |middle| middle.as_secs_f64() * 1e6)
+    }
+}
+
+struct Arguments {
+    worker: WorkerConfig,
+    monty: Option<PathBuf>,
+    /// Multiplies how often everything is repeated.
+    scale: usize,
+}
+
+fn arguments() -> Arguments {
+    let mut given = std::env::args().skip(1);
+    let (mut worker, mut monty, mut scale) = (None, None, 1);
+    while let Some(name) = given.next() {
+        match name.as_str() {
+            "--worker" => worker = given.next().map(WorkerConfig::new),
+            "--monty" => monty = given.next().map(PathBuf::from),
+            "--scale" => scale = given.next().and_then(|number| number.parse().ok()).unwrap_or(1),
+            // `cargo bench` says `--bench`.
+            _ => {}
+        }
+    }
+    let worker = worker
+        .unwrap_or_else(|| WorkerConfig::beside_this_program().expect("build `grail-sandbox-worker` first"));
+    Arguments { worker, monty, scale }
+}
+
+#[tokio::main(flavor = "multi_thread")]
+async fn main() {
+    let Arguments { worker, monty, scale } = arguments();
+    // Before anything else has touched memory.
+    memory::measure(&worker, monty.as_deref()).await;
+    let ours = ours::Sandbox::start(&worker).await;
+    let bare = match &monty {
+        Some(program) => Some(bare::BarePool::start(program).await),
+        None => None,
+    };
+    for (row, program) in programs::PROGRAMS {
+        let (mut our_times, mut bare_times) = (Times::default(), Times::default());
+        for _ in 0..10 {
+            our_times.add(30 * scale, || ours.run(program)).await;
+            if let Some(bare) = &bare {
+                bare_times.add(30 * scale, || bare.run(program)).await;
+            }
+        }
+        report(row, "grail", "us", our_times.median());
+        if bare.is_some() {
+            report(row, "monty-pool", "us", bare_times.median());
+        }
+    }
+    tool_calls(&ours, bare.as_ref(), scale).await;
+    snapshots(&ours, bare.as_ref(), scale).await;
+    ours::contexts(&worker, scale).await;
+    ours::stubs(scale);
+    drop((ours, bare));
+    memory::concurrent(&worker, monty.as_deref()).await;
+}
+
+/// The time of one call: the time of many less the time of none.
+async fn tool_calls(ours: &ours::Sandbox, bare: Option<&bare::BarePool>, scale: usize) {
+    let (many, none) = (programs::calls(programs::CALLS), programs::calls(0));
+    let mut times: [Times; 6] = Default::default();
+    for _ in 0..10 {
+        times[0].add(10 * scale, || ours.run(&many)).await;
+        times[1].add(10 * scale, || ours.run(&none)).await;
+        if let Some(bare) = bare {
+            times[2].add(10 * scale, || bare.run(&many)).await;
+            times[3].add(10 * scale, || bare.run(&none)).await;
+        }
+        let (many, none) = (programs::awaited_calls(programs::CALLS), programs::awaited_calls(0));
+        times[4].add(10 * scale, || ours.run(&many)).await;
+        times[5].add(10 * scale, || ours.run(&none)).await;
+    }
+    let mut each =
+        |many: usize, none: usize| (times[many].median() - times[none].median()) / programs::CALLS as f64;
+    report(programs::TOOL_CALL, "grail", "us", each(0, 1));
+    report("an awaited tool call and its answer", "grail", "us", each(4, 5));
+    if bare.is_some() {
+        report(programs::TOOL_CALL, "monty-pool", "us", each(2, 3));
+    }
+}
+
+async fn snapshots(ours: &ours::Sandbox, bare: Option<&bare::BarePool>, scale: usize) {
+    let (mut our_times, mut bare_times) = (Times::default(), Times::default());
+    let mut size = 0;
+    for _ in 0..20 * scale {
+        size = ours.dump_and_load(&mut our_times).await;
+        if let Some(bare) = bare {
+            bare.dump_and_load(&mut bare_times).await;
+        }
+    }
+    report(programs::SNAPSHOT, "grail", "us", our_times.median());
+    report("size of that snapshot", "grail", "KB", size as f64 / 1e3);
+    if bare.is_some() {
+        report(programs::SNAPSHOT, "monty-pool", "us", bare_times.median());
+    }
+}
