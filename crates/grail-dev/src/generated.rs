@@ -4,13 +4,16 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use grail_sandbox::{Field, Preset};
+
 /// A path in the repository, and what makes the document there.
 type Document = (&'static str, fn() -> String);
 
 /// A new document is one more line here.
-const DOCUMENTS: [Document; 3] = [
+const DOCUMENTS: [Document; 4] = [
     ("docs/reference/cli.md", command_reference),
     ("docs/reference/nodes.md", grail_code::data::node_reference),
+    ("docs/reference/policies.md", policy_reference),
     ("docs/reference/python-subset.md", grail_sandbox::subset_reference),
 ];
 
@@ -45,6 +48,26 @@ fn stale_documents(root: &Path) -> anyhow::Result<Vec<(&'static str, String)>> {
         }
     }
     Ok(stale)
+}
+
+/// The presets side by side, and what each limit means and may be.
+fn policy_reference() -> String {
+    let mut document = String::from(
+        "# Policies\n\nGenerated from the sandbox by `just gen`; edits here are lost.\n\n\
+         A policy says what a run may use. Four are built in; `[policies.NAME]` in `grail.toml` defines others, which may inherit. Composed,\n\
+         the strictest of every limit and permission wins. Where a ceiling is named (\"up to\"), a call may ask for more than the limit,\n\
+         up to that; everywhere else it may only ask for less. There is no network in any policy: what needs it is a tool.\n\n",
+    );
+    document.push_str(&Preset::table());
+    document.push_str("\n## The presets\n\n");
+    for preset in Preset::ALL {
+        let _ = writeln!(document, "- `{}`: {}", preset.name(), preset.summary());
+    }
+    document.push_str("\n## The limits\n\n| limit | what it bounds | from … to |\n| --- | --- | --- |\n");
+    for field in Field::ALL {
+        let _ = writeln!(document, "| `{}` | {} | {} |", field.name(), field.summary(), field.range());
+    }
+    document
 }
 
 /// Every command with its help, in the order of the command tree.

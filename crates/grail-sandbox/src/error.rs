@@ -26,3 +26,18 @@ pub enum SandboxError {
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
 }
+
+impl SandboxError {
+    /// What to do about it, where there is something to do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Approval(error) => error.hint().map(str::to_owned),
+            Self::Policy(error) => error.hint(),
+            Self::WorkerUnavailable { .. } => Some(
+                "the worker must be an executable of the same version that can be started from here"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}

@@ -16,6 +16,7 @@ mod limits;
 mod observe;
 mod policy;
 mod policy_runs;
+mod promises;
 mod schema;
 mod schema_properties;
 mod signature;
