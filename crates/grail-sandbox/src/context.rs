@@ -17,7 +17,7 @@ use tracing::Instrument;
 use crate::error::SandboxError;
 use crate::files::{FileSystem, Files};
 use crate::observe::{Metrics, Recorder, Redactor, count_outcome};
-use crate::outcome::{Ending, FieldError, Limit, LimitHit, Note, Outcome, Printed, ToolFailure, Usage};
+use crate::outcome::{Ending, FieldError, Limit, LimitHit, Note, Outcome, Printed, Usage};
 use crate::policy::{Limits, ResolvedPolicy, ResourceGuard};
 use crate::pool::{LivePrinter, PrintSink, Workers};
 use crate::program::{Program, ResultRule};
@@ -75,28 +75,17 @@ impl Context {
         ContextBuilder::default()
     }
 
-    /// Runs `code` to its end.
+    /// Runs `code` to its end. A call that only somebody outside can answer fails the run; [`Context::run`] suspends there instead.
     pub async fn execute(&self, code: &str, inputs: impl Serialize) -> Outcome {
         self.execute_with(code, inputs, &CallOptions::default()).await
     }
 
     pub async fn execute_with(&self, code: &str, inputs: impl Serialize, options: &CallOptions) -> Outcome {
         let span = tracing::info_span!("grail.run", bytes = code.len(), outcome = tracing::field::Empty);
-        let outcome = async {
-            let started = Instant::now();
-            let ready = match self.ready(code, inputs, options).await {
-                Ok(ready) => ready,
-                Err(ending) => return self.unstarted(*ending, started),
-            };
-            let mut run = match self.open(&ready, false, started).await {
-                Ok(run) => run,
-                Err(error) => return self.unstarted(unavailable(&error), started),
-            };
-            let stop = run.feed(ready.inputs).await;
-            self.settle(run, stop).await
-        }
-        .instrument(span.clone())
-        .await;
+        let outcome = match self.run(code, inputs, options).instrument(span.clone()).await {
+            Step::Finished(outcome) => *outcome,
+            Step::Suspended(suspended) => suspended.unanswered().await,
+        };
         span.record("outcome", outcome.ending.name());
         outcome
     }
@@ -277,20 +266,6 @@ impl Context {
         Ok(Run::new(link, setup, program, files, prints, recorder, started))
     }
 
-    /// Ends a run that stopped, and keeps it first if a person must decide.
-    async fn settle(&self, run: Run, stop: Stop) -> Outcome {
-        let ending = match stop {
-            Stop::Ended(ending) => ending,
-            Stop::Suspended(pending) => Ending::ToolFailed(ToolFailure {
-                exception: "RuntimeError".to_owned(),
-                message: format!("nobody answers `{}` here", pending.call.tool),
-                tool: pending.call.tool,
-                traceback: Vec::new(),
-            }),
-        };
-        self.finish(run, ending).await
-    }
-
     pub(crate) async fn step(&self, run: Run, stop: Stop) -> Step {
         match stop {
             Stop::Ended(ending) => Step::Finished(Box::new(self.finish(run, ending).await)),
@@ -298,7 +273,7 @@ impl Context {
         }
     }
 
-    async fn finish(&self, mut run: Run, ending: Ending) -> Outcome {
+    pub(crate) async fn finish(&self, mut run: Run, ending: Ending) -> Outcome {
         run.finish().await;
         self.outcome(&mut run, ending)
     }

@@ -7,9 +7,10 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{CallOptions, Context, Outcome};
+use crate::approvals::{ApprovalStore, NewApproval};
 use crate::error::SandboxError;
 use crate::files::FileSystem;
-use crate::outcome::Ending;
+use crate::outcome::{Ending, ToolFailure};
 use crate::paused::PausedRun;
 use crate::policy::Limits;
 use crate::program::{ResultRule, prepare_with};
@@ -78,23 +79,6 @@ impl Suspended {
         self.run.finish().await;
     }
 
-    /// Lets a run go on by itself from here: as [`Context::execute`] would, until it ends or needs somebody.
-    pub async fn finish_with_tools(self) -> Outcome {
-        let mut step = self.call_tool().await;
-        loop {
-            match step {
-                Step::Suspended(suspended) if !suspended.needs_approval() => {
-                    step = suspended.call_tool().await
-                }
-                Step::Suspended(suspended) => {
-                    let Suspended { context, run, pending } = *suspended;
-                    return context.settle(run, Stop::Suspended(pending)).await;
-                }
-                Step::Finished(outcome) => return *outcome,
-            }
-        }
-    }
-
     /// The paused run as bytes. The run itself stays where it is.
     pub async fn dump(&mut self, key: &SnapshotKey) -> Result<Vec<u8>, SandboxError> {
         self.context.write_down(&mut self.run, Kind::Run, String::new(), key).await
@@ -106,18 +90,47 @@ impl Suspended {
         tool.is_some_and(|tool| !matches!(tool.handler(), Handler::External))
     }
 
-    /// Gives the worker back and lets the run wait under `id`, where its caller has kept what [`Suspended::seal`] gave.
-    pub async fn wait_for_approval(mut self, id: String) -> Outcome {
+    /// Keeps the run in `store` until somebody decides about its call, and gives its worker back. `origin` is whatever the host wants
+    /// to find again with it. Secrets are not shown, but the snapshot, which only the key's owner can use, holds them.
+    pub async fn wait_for_approval(
+        mut self,
+        store: &ApprovalStore,
+        key: &SnapshotKey,
+        origin: Json,
+    ) -> Result<Outcome, SandboxError> {
+        let snapshot = self.seal(key, origin).await?;
+        let Call { tool, arguments, keywords } = &self.pending.call;
+        let keywords: serde_json::Map<_, _> =
+            keywords.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
+        let approval = NewApproval {
+            tool,
+            arguments: &serde_json::json!({ "arguments": arguments, "keywords": keywords }),
+            code: self.run.program().original_text(),
+            policy: &self.context.inner.policy.name(),
+            snapshot: &snapshot,
+        };
+        let id = store.create(&approval, self.run.recorder.redactor())?;
         self.run.abort().await;
         self.run.finish().await;
         let ending = Ending::AwaitingApproval { id, tool: self.pending.call.tool };
-        self.context.outcome(&mut self.run, ending)
+        Ok(self.context.outcome(&mut self.run, ending))
     }
 
     /// The paused run with what it waits for and `origin`, as bytes; [`PausedRun::open`] reads them.
     pub async fn seal(&mut self, key: &SnapshotKey, origin: Json) -> Result<Vec<u8>, SandboxError> {
         let snapshot = self.dump(key).await?;
         Ok(PausedRun::new(&self.pending.call, origin, snapshot).seal(key))
+    }
+
+    /// Ends a run that asked for something nobody gives.
+    pub(super) async fn unanswered(self) -> Outcome {
+        let tool = self.pending.call.tool;
+        let why =
+            if self.context.inner.tools.needs_approval(&tool) { "needs approval" } else { "has no handler" };
+        let message = format!("`{tool}` {why}, and nobody is there to answer");
+        let exception = "RuntimeError".to_owned();
+        let ending = Ending::ToolFailed(ToolFailure { tool, exception, message, traceback: Vec::new() });
+        self.context.finish(self.run, ending).await
     }
 
     async fn answer(mut self, answer: Result<Value, ToolError>) -> Step {

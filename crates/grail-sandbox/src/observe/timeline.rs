@@ -110,7 +110,6 @@ impl Recorder {
 
     /// What hides the secrets of this run, those among its inputs included. A run that was loaded from a snapshot knows these by name
     /// only.
-    #[allow(dead_code)] // until approvals are stored through it
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
     }

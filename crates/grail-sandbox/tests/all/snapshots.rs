@@ -218,3 +218,27 @@ async fn a_key_is_made_once_and_kept_private() {
     std::fs::write(folder.path().join("snapshot.key"), "short").expect("writes");
     assert!(matches!(SnapshotKey::load_or_create(folder.path()), Err(SnapshotError::BadKey { .. })));
 }
+
+#[tokio::test]
+async fn a_call_that_needs_approval_waits_in_the_store_and_goes_on_when_decided() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = grail_sandbox::ApprovalStore::new(folder.path());
+    let signature = Signature::parse("def pay(amount: int) -> str: ...").expect("a signature");
+    let pay = Tool::blocking(signature, |call| Ok(Value::str(format!("paid {}", call.arguments[0].repr()))));
+    let tools = Toolset::new([pay]).expect("one tool").require_approval(|tool| tool.name() == "pay");
+    let context = build(Context::builder().tools(tools)).await;
+    let waiting = suspended(context.run("pay(3)", json!({}), &grail_sandbox::CallOptions::default()).await);
+    let outcome = waiting.wait_for_approval(&store, &key(), json!(null)).await.expect("is kept");
+    let Ending::AwaitingApproval { id, tool } = &outcome.ending else { panic!("{outcome:?}") };
+    assert_eq!(tool, "pay");
+    let sealed = store.snapshot(id).expect("is there");
+    let paused = grail_sandbox::PausedRun::open(&sealed, &key()).expect("is whole");
+    assert_eq!(paused.question.arguments, [json!(3)]);
+    store.decide(id, grail_sandbox::Decision::Approved { reason: None }).expect("undecided");
+    let restored = context.load(&paused.snapshot, &key()).await.expect("loads");
+    assert_eq!(shown(&finished(restored.call_tool().await)), "'paid 3'");
+    // Whoever does not ask for steps gets a failure that says why.
+    let outcome = context.execute("pay(3)", json!({})).await;
+    let Ending::ToolFailed(failure) = &outcome.ending else { panic!("{outcome:?}") };
+    assert_eq!(failure.message, "`pay` needs approval, and nobody is there to answer");
+}

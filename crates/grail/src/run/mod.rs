@@ -242,21 +242,9 @@ pub(crate) async fn finish(
     };
     let origin = serde_json::to_value(origin)?;
     let key = key(kept.project)?;
-    let bytes = suspended.seal(&key, origin).await.map_err(|error| sandbox_failure(&error))?;
     if suspended.needs_approval() && kept.snapshot_out.is_none() {
-        let arguments =
-            json!({ "arguments": plain(suspended.arguments()), "keywords": named(suspended.keywords()) });
-        let approval = NewApproval {
-            tool: suspended.tool(),
-            arguments: &arguments,
-            code: script.text,
-            policy: &kept.settings.policy(kept.project)?.name(),
-            snapshot: &bytes,
-        };
-        let id = approvals(kept.project)
-            .create(&approval, &Redactor::default())
-            .map_err(|error| sandbox_failure(&error.into()))?;
-        return show(&suspended.wait_for_approval(id).await, script, terminal);
+        let outcome = suspended.wait_for_approval(&approvals(kept.project), &key, origin).await;
+        return show(&outcome.map_err(|error| sandbox_failure(&error))?, script, terminal);
     }
     let Some(file) = kept.snapshot_out else {
         let tool = suspended.tool().to_owned();
@@ -267,6 +255,7 @@ pub(crate) async fn finish(
         )
         .into());
     };
+    let bytes = suspended.seal(&key, origin).await.map_err(|error| sandbox_failure(&error))?;
     write_new(file, &bytes).with_context(|| format!("`{}` cannot be written", file.display()))?;
     show_suspended(&suspended, file, terminal)?;
     suspended.abandon().await;
