@@ -18,8 +18,8 @@ use anyhow::Context as _;
 use clap::Args;
 use grail_project::{Project, read_source};
 use grail_sandbox::{
-    ApprovalStore, CallOptions, Ending, Field, KEY_VARIABLE, NewApproval, Outcome, PausedRun, Redactor,
-    ResourceGuard, Schema, SnapshotKey, Step, Suspended, ToolError, Value,
+    ApprovalStore, CallOptions, Ending, Field, KEY_VARIABLE, Outcome, PausedRun, ResourceGuard, Schema,
+    SnapshotKey, Step, Suspended, ToolError, Value,
 };
 use serde_json::{Map, Value as Json, json};
 
