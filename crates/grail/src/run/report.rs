@@ -115,14 +115,16 @@ fn event_text(event: &TimelineEvent) -> String {
     match event {
         TimelineEvent::Started { policy } => format!("started under policy `{policy}`"),
         TimelineEvent::Checked => "checked".to_owned(),
-        TimelineEvent::ToolCall { tool, arguments, keywords, result, error, .. } => {
+        TimelineEvent::ToolCall { tool, arguments, keywords, variables, result, error, .. } => {
             let parts: Vec<&str> = arguments.iter().chain(keywords).map(String::as_str).collect();
             let call = format!("called {tool}({})", parts.join(", "));
-            match (result, error) {
+            let answered = match (result, error) {
                 (Some(result), _) => format!("{call} → {result}"),
                 (None, Some(error)) => format!("{call} ✗ {error}"),
                 (None, None) => call,
-            }
+            };
+            let variables = variables.iter().map(|variable| format!("\n              {variable}"));
+            answered + &variables.collect::<String>()
         }
         TimelineEvent::SystemCall { operation } => format!("asked for {operation}"),
         TimelineEvent::Printed { bytes } => format!("printed {bytes} bytes"),

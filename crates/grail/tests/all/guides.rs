@@ -28,6 +28,28 @@ fn the_examples_in_the_guides_do_what_they_show() {
     }
 }
 
+#[test]
+fn every_way_a_run_can_end_has_its_page() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/sandbox-outcomes.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let pages: Vec<String> = sections(&guide).into_iter().skip(1).map(|section| section.title).collect();
+    assert_eq!(
+        pages,
+        [
+            "value",
+            "invalid-input",
+            "rejected",
+            "type-errors",
+            "raised",
+            "limit-hit",
+            "tool-failed",
+            "invalid-output",
+            "worker-crashed",
+            "awaiting-approval"
+        ]
+    );
+}
+
 fn check(section: &Section, guide: &Path) {
     if section.consoles.is_empty() {
         return;

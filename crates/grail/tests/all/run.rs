@@ -515,7 +515,14 @@ fn differences_from_cpython_are_warned_about() {
 #[test]
 fn debug_shows_what_happened() {
     let scratch = project();
-    let seen = scratch.run(&["run", "-c", "print('hi')\nprice('tea')", "--tools", "tools.toml", "--debug"]);
+    let seen = scratch.run(&[
+        "run",
+        "-c",
+        "print('hi')\nitem = 'tea'\nprice(item)",
+        "--tools",
+        "tools.toml",
+        "--debug",
+    ]);
     // Times differ from run to run.
     let steps: Vec<String> =
         seen.lines().map(|line| line.split_once(" ms  ").map_or(line, |(_, step)| step).to_owned()).collect();
@@ -526,6 +533,7 @@ fn debug_shows_what_happened() {
     checked
     printed 3 bytes
     called price("tea") → 14.5
+    !               item = 'tea'
     finished: value
     exit 0
     "#);
