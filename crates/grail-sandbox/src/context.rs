@@ -81,28 +81,47 @@ impl Context {
     }
 
     pub async fn execute_with(&self, code: &str, inputs: impl Serialize, options: &CallOptions) -> Outcome {
-        let span = tracing::info_span!("grail.run", bytes = code.len(), outcome = tracing::field::Empty);
-        let outcome = match self.run(code, inputs, options).instrument(span.clone()).await {
+        match self.run(code, inputs, options).await {
             Step::Finished(outcome) => *outcome,
             Step::Suspended(suspended) => suspended.unanswered().await,
-        };
-        span.record("outcome", outcome.ending.name());
-        outcome
+        }
     }
 
     /// Runs `code` up to its first tool call. Every call suspends, and the caller answers it.
     pub async fn start(&self, code: &str, inputs: impl Serialize) -> Step {
-        let started = Instant::now();
-        let ready = match self.ready(code, inputs, &CallOptions::default()).await {
-            Ok(ready) => ready,
-            Err(ending) => return Step::Finished(Box::new(self.unstarted(*ending, started))),
+        self.begin(code, inputs, &CallOptions::default(), true).await
+    }
+
+    /// Runs `code` with the context's tools, up to a call that only somebody outside can answer: one that needs approval, or of a tool
+    /// without a handler.
+    pub async fn run(&self, code: &str, inputs: impl Serialize, options: &CallOptions) -> Step {
+        self.begin(code, inputs, options, false).await
+    }
+
+    async fn begin(&self, code: &str, inputs: impl Serialize, options: &CallOptions, stepwise: bool) -> Step {
+        let span =
+            tracing::info_span!("grail.run", bytes = code.len(), stepwise, outcome = tracing::field::Empty);
+        let step = async {
+            let started = Instant::now();
+            let ready = match self.ready(code, inputs, options).await {
+                Ok(ready) => ready,
+                Err(ending) => return Step::Finished(Box::new(self.unstarted(*ending, started))),
+            };
+            let mut run = match self.open(&ready, stepwise, started).await {
+                Ok(run) => run,
+                Err(error) => return Step::Finished(Box::new(self.unstarted(unavailable(&error), started))),
+            };
+            let stop = run.feed(ready.inputs).await;
+            self.step(run, stop).await
+        }
+        .instrument(span.clone())
+        .await;
+        let reached = match &step {
+            Step::Finished(outcome) => outcome.ending.name(),
+            Step::Suspended(_) => "suspended",
         };
-        let mut run = match self.open(&ready, true, started).await {
-            Ok(run) => run,
-            Err(error) => return Step::Finished(Box::new(self.unstarted(unavailable(&error), started))),
-        };
-        let stop = run.feed(ready.inputs).await;
-        self.step(run, stop).await
+        span.record("outcome", reached);
+        step
     }
 
     /// Everything but running: schema, static check, type check. A value of `None` means that nothing was found.

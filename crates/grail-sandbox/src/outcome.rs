@@ -216,6 +216,24 @@ impl Ending {
         }
     }
 
+    /// What to do next, in one sentence; a value needs none.
+    pub fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Value { .. } => return None,
+            Self::InvalidInput { .. } => "give inputs that fit the schema at the named fields; nothing ran",
+            Self::Rejected { .. } => "rewrite each construct as its hint says; nothing ran",
+            Self::TypeErrors { .. } => "change the code so that its types fit the stubs; nothing ran",
+            Self::Raised(_) => "mend the code at the last frame of the traceback, or catch the exception",
+            Self::LimitHit(_) => "make the code need less, or raise the limit as far as the policy allows",
+            Self::ToolFailed(_) => "mend the tool, or catch its exception in the code",
+            Self::InvalidOutput { .. } => "return what the output schema declares at the named fields",
+            Self::WorkerCrashed(_) => {
+                "run it again: only this run is lost; if it crashes again, simplify the code"
+            }
+            Self::AwaitingApproval { .. } => "approve, deny or answer the call; the run goes on from there",
+        })
+    }
+
     /// The page that explains this ending; a value needs none.
     pub fn page(&self) -> Option<String> {
         (!matches!(self, Self::Value { .. })).then(|| format!("{DOCS}#{}", self.name()))

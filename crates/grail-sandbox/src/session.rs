@@ -44,6 +44,7 @@ impl Context {
 
 impl Session {
     /// Runs one snippet; what it defines stays for the next.
+    #[tracing::instrument(name = "grail.snippet", skip_all, fields(bytes = code.len()))]
     pub async fn feed(&mut self, code: &str, inputs: impl Serialize) -> Outcome {
         let started = Instant::now();
         let Some(run) = self.run.as_mut() else {

@@ -77,3 +77,34 @@ fn edges_between_crates_follow_the_table() {
         ]
     );
 }
+
+#[test]
+fn only_one_crate_names_the_engine() {
+    let text = format!("//! Runs.\nuse {}_pool::Pool;\n", "monty");
+    assert_eq!(check_file("crates/grail-sandbox/src/a.rs", &text), Vec::<String>::new());
+    assert_eq!(
+        check_file("crates/grail/src/a.rs", &text),
+        [format!(
+            "crates/grail/src/a.rs:2: only grail-sandbox names the engine's crates, this is `{}_pool`",
+            "monty"
+        )]
+    );
+}
+
+#[test]
+fn a_host_without_a_worker_links_no_interpreter() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = |arguments: &[&str]| {
+        let output = std::process::Command::new(&cargo)
+            .args(["tree", "--offline", "-p", "grail-sandbox", "-e", "normal", "--prefix", "none"])
+            .args(arguments)
+            .current_dir(repository_root())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let holds_interpreter = |tree: &str| tree.lines().any(|line| line.starts_with("monty v"));
+    assert!(holds_interpreter(&tree(&[])));
+    assert!(!holds_interpreter(&tree(&["--no-default-features"])));
+}

@@ -45,8 +45,8 @@ impl Sandbox {
         let loaded = self.context.load(&snapshot, &self.key).await.expect("a restored run");
         times.0.push(started.elapsed());
         assert_eq!(loaded.tool(), "add");
-        loaded.finish_with_tools().await;
-        paused.finish_with_tools().await;
+        loaded.call_tool().await;
+        paused.call_tool().await;
         snapshot.len()
     }
 }

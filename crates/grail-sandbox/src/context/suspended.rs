@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::{CallOptions, Context, Outcome};
+use super::{Context, Outcome};
 use crate::approvals::{ApprovalStore, NewApproval};
 use crate::error::SandboxError;
 use crate::files::FileSystem;
@@ -140,24 +139,6 @@ impl Suspended {
 }
 
 impl Context {
-    /// Runs `code` with the context's tools, up to a call that only somebody outside can answer: one that needs approval, or of a tool
-    /// without a handler.
-    pub async fn run(&self, code: &str, inputs: impl Serialize, options: &CallOptions) -> Step {
-        let started = Instant::now();
-        let ready = match self.ready(code, inputs, options).await {
-            Ok(ready) => ready,
-            Err(ending) => return Step::Finished(Box::new(self.unstarted(*ending, started))),
-        };
-        let mut run = match self.open(&ready, false, started).await {
-            Ok(run) => run,
-            Err(error) => {
-                return Step::Finished(Box::new(self.unstarted(super::unavailable(&error), started)));
-            }
-        };
-        let stop = run.feed(ready.inputs).await;
-        self.step(run, stop).await
-    }
-
     /// Continues a run that was written down, here or elsewhere. Its limits and what it has used of them come with it; tools and mounts
     /// are this context's.
     pub async fn load(&self, snapshot: &[u8], key: &SnapshotKey) -> Result<Suspended, SandboxError> {

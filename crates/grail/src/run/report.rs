@@ -17,6 +17,7 @@ pub(crate) fn json(outcome: &Outcome) -> anyhow::Result<Json> {
     let mut json = serde_json::to_value(outcome)?;
     if let (Json::Object(fields), Some(page)) = (&mut json, outcome.ending.page()) {
         fields.insert("page".to_owned(), Json::String(page));
+        fields.insert("advice".to_owned(), outcome.ending.advice().into());
     }
     Ok(json)
 }
