@@ -19,6 +19,7 @@ use monty_proto::pb;
 use monty_types::ResourceLimits;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
+use tokio::time::timeout;
 
 use crate::error::SandboxError;
 use crate::outcome::TypeProblem;
@@ -98,6 +99,9 @@ impl Workers {
         pool.max_processes = config.most.max(1);
         pool.checkout_timeout = config.wait;
         let runners = Pool::new(pool).await.map_err(|error| unavailable(&config.program, &error))?;
+        if config.warm > 0 {
+            greet(&runners, &config.program).await?;
+        }
         Ok(Self { inner: Arc::new(Inner::Processes { config, runners, checkers: OnceCell::new() }) })
     }
 
@@ -193,6 +197,19 @@ fn thread_link(limits: &ResourceLimits) -> Result<Link, SandboxError> {
     in_process::InProcess::start(limits).map(Link::in_process).map_err(|error| {
         SandboxError::WorkerUnavailable { program: "a thread".to_owned(), reason: error.to_string() }
     })
+}
+
+/// Has one worker answer, so that a program that is no worker is found out here and not by a run that waits for it.
+async fn greet(runners: &Pool, program: &Path) -> Result<(), SandboxError> {
+    let greeting = async { runners.checkout(&ReplConfig::default()).await?.finish().await };
+    match timeout(HOUSEKEEPING, greeting).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(unavailable(program, &error)),
+        Err(_) => Err(SandboxError::WorkerUnavailable {
+            program: program.display().to_string(),
+            reason: format!("it did not answer within {HOUSEKEEPING:?}; is it a worker?"),
+        }),
+    }
 }
 
 fn pool_config(program: &Path) -> PoolConfig {

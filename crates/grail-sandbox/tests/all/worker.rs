@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
+use grail_sandbox::{SandboxError, WorkerConfig, Workers};
 use monty_proto::pb::child_event::Kind as Event;
 use monty_proto::pb::parent_request::Kind as Request;
 use monty_proto::{FrameReader, PROTOCOL_VERSION, pb, write_frame};
@@ -258,6 +259,16 @@ fn any_other_argument_is_refused() {
             "error: this program runs sandboxed Python for a host, which starts it as `subprocess`\n"
         );
     }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_program_that_is_no_worker_is_found_out_at_the_start() {
+    let error = Workers::start(WorkerConfig::new("/bin/true")).await.err().expect("no worker");
+    assert!(
+        matches!(error, SandboxError::WorkerUnavailable { ref program, .. } if program == "/bin/true"),
+        "{error}"
+    );
 }
 
 #[cfg(target_os = "linux")]
