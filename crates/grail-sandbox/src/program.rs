@@ -1,7 +1,8 @@
-//! Source made ready to run: parsed, checked, and with `return` at top level rewritten to a call the host understands.
+//! Source made ready to run: parsed, checked, and given a second form for the type checker.
 //!
-//! Invariant: line numbers never change, and every column of the source as run maps back to the column the user wrote. The text is
-//! changed by edits over grail-code's tree, never re-printed.
+//! The engine knows `return` at top level, the type checker does not: for it, such a `return` becomes a call. Invariant: line numbers
+//! never change, and every column of that form maps back to the column the user wrote. The text is changed by edits over
+//! grail-code's tree, never re-printed.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::compat;
 use crate::outcome::{Note, Rejection};
 
-/// The function that a `return` at top level becomes a call of: as wide as `return`, so that columns stay.
+/// The function that a `return` at top level becomes a call of, for the type checker: as wide as `return`, so that columns stay.
 pub(crate) const RETURN_FUNCTION: &str = "grail_";
 
 /// A broken file can have an error on every line; nobody reads more than these.
@@ -33,8 +34,10 @@ pub enum ResultRule {
 /// Python that may be sent to a worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// The source as run, without a byte-order mark.
+    /// The source as run: as written, without a byte-order mark.
     pub source: Arc<str>,
+    /// The source as type checked.
+    pub checked: Arc<str>,
     pub notes: Vec<Note>,
     original: Source,
     replacements: Vec<Replacement>,
@@ -106,8 +109,13 @@ impl Program {
             })
             .collect();
         // The edits touch different `return` statements, or different ends of one: they cannot overlap.
-        let source = edit::apply(original.text(), edits).unwrap_or_else(|_| original.text().to_owned());
-        Self { source: source.into(), notes, original, replacements }
+        let source: Arc<str> = original.text().into();
+        let checked = if edits.is_empty() {
+            Arc::clone(&source)
+        } else {
+            edit::apply(original.text(), edits).map_or_else(|_| Arc::clone(&source), Arc::from)
+        };
+        Self { source, checked, notes, original, replacements }
     }
 
     /// The names that the program assigns at its top level, in order.
@@ -130,7 +138,7 @@ impl Program {
         self.original.text()
     }
 
-    /// Where a place in the source as run stands in the source as written. Both count from 1, columns in characters.
+    /// Where a place in the source as type checked stands in the source as written. Both count from 1, columns in characters.
     pub(crate) fn original_position(&self, line: u32, column: u32) -> (u32, u32) {
         let first = self.replacements.partition_point(|replacement| replacement.line < line);
         // What has been inserted so far on this line, and what has been removed.

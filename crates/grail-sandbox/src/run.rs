@@ -22,7 +22,7 @@ use crate::observe::Recorder;
 use crate::outcome::{Ending, Limit, LimitHit, Usage};
 use crate::policy::Limits;
 use crate::pool::{Link, Lost, PrintSink, Workers};
-use crate::program::{Program, RETURN_FUNCTION};
+use crate::program::Program;
 use crate::tool::{Call, Handler, ToolError, Toolset};
 use crate::value::{Identities, Value, tools_object, tools_object_id};
 
@@ -414,12 +414,6 @@ impl Run {
     }
 
     async fn function_call(&mut self, call: monty_proto::WireFunctionCall) -> Reaction {
-        if call.object_id.is_none() && call.function_name == RETURN_FUNCTION {
-            // The rest of the program must not run: the feed is aborted, which the code cannot catch.
-            let returned = call.args.into_iter().next().unwrap_or(MontyObject::None);
-            let _ = self.turn(requests::abort("returned")).await;
-            return self.completed(Some(returned));
-        }
         let id = call.call_id;
         if call.object_id.is_some_and(|object| object != tools_object_id()) {
             let error =

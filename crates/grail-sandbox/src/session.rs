@@ -74,7 +74,7 @@ impl Session {
             }
         };
         if matches!(ending, Ending::Value { .. }) && self.history.len() + code.len() < MAX_HISTORY {
-            self.history.push_str(&program.source);
+            self.history.push_str(&program.checked);
             self.history.push('\n');
         }
         let is_over = matches!(ending, Ending::LimitHit(_) | Ending::WorkerCrashed(_));

@@ -101,9 +101,9 @@ impl Prepared {
     ) -> Result<Arc<[TypeProblem]>, Box<Ending>> {
         let Ok(program) = &self.program else { return Ok(Arc::from([])) };
         let source = if before.is_empty() {
-            Cow::Borrowed(program.source.as_ref())
+            Cow::Borrowed(program.checked.as_ref())
         } else {
-            Cow::Owned(format!("{before}{}", program.source))
+            Cow::Owned(format!("{before}{}", program.checked))
         };
         let checked = workers
             .type_check(stubs, &source, limits.check_timeout)

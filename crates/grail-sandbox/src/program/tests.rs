@@ -1,10 +1,10 @@
-//! What the source as run looks like, where its places were written, and what is refused.
+//! What the source as type checked looks like, where its places were written, and what is refused.
 
 use super::{Program, ResultRule, prepare};
 use crate::outcome::Rejection;
 
-fn run_form(source: &str) -> String {
-    accepted(source).source.to_string()
+fn checked_form(source: &str) -> String {
+    accepted(source).checked.to_string()
 }
 
 fn accepted(source: &str) -> Program {
@@ -23,13 +23,13 @@ fn describe(rejection: &Rejection) -> String {
     format!("{line}:{column} {construct}: {message}{hint}")
 }
 
-/// Every character of the source as run that was there before must map back to its own place.
+/// Every character of the source as type checked that was there before must map back to its own place.
 fn check_positions(source: &str) {
     let program = accepted(source);
-    let run = grail_code::Source::from_text(&*program.source);
+    let run = grail_code::Source::from_text(&*program.checked);
     let original = grail_code::Source::from_text(source);
     assert_eq!(run.line_starts().len(), original.line_starts().len(), "{source:?}");
-    for (offset, character) in program.source.char_indices() {
+    for (offset, character) in program.checked.char_indices() {
         let position = run.position(offset as u32);
         let (line, column) = program.original_position(position.line, position.column);
         assert_eq!(line, position.line);
@@ -47,6 +47,7 @@ fn check_positions(source: &str) {
 fn a_program_without_return_stays_as_it_is() {
     let source = "def double(x):\n    return x * 2\n\ndouble(21)\n";
     let program = accepted(source);
+    assert_eq!(&*program.checked, source);
     assert_eq!(&*program.source, source);
     assert!(!program.uses_return());
     assert_eq!(program.original_position(2, 12), (2, 12));
@@ -92,7 +93,8 @@ fn return_at_top_level_becomes_a_call_of_the_same_width() {
         ("\u{feff}return 1", "grail_(1)"),
         ("naïve = 'é'; return naïve", "naïve = 'é'; grail_(naïve)"),
     ] {
-        assert_eq!(run_form(source), run);
+        assert_eq!(checked_form(source), run);
+        assert_eq!(&*accepted(source).source, source.trim_start_matches('\u{feff}'));
         assert!(accepted(source).uses_return());
         check_positions(source);
     }
@@ -101,16 +103,16 @@ fn return_at_top_level_becomes_a_call_of_the_same_width() {
 #[test]
 fn the_returns_of_functions_stay() {
     let source = "@cache\ndef f(x):\n    def g():\n        return 1\n    return g() + x\nasync def h():\n    return 1\nreturn f(1)\n";
-    assert_eq!(run_form(source), source.replace("return f(1)", "grail_(f(1))"));
+    assert_eq!(checked_form(source), source.replace("return f(1)", "grail_(f(1))"));
     check_positions(source);
     let method = "class A:\n    def f(self):\n        return 1\nA().f()\n";
-    assert_eq!(run_form(method), method);
+    assert_eq!(checked_form(method), method);
 }
 
 #[test]
 fn places_map_back_to_what_was_written() {
     let program = accepted("if é: return(f(1)); g()\nreturn 1, 2; h()\nreturn x");
-    assert_eq!(&*program.source, "if é: grail_((f(1))); g()\ngrail_((1, 2)); h()\ngrail_(x)");
+    assert_eq!(&*program.checked, "if é: grail_((f(1))); g()\ngrail_((1, 2)); h()\ngrail_(x)");
     // `f` moved by one, `g` by two.
     assert_eq!(program.original_position(1, 15), (1, 14));
     assert_eq!(program.original_position(1, 23), (1, 21));

@@ -106,8 +106,7 @@ fn frames(traceback: &[StackFrame], program: &Program, script: &str) -> Vec<Fram
     let convert = |frame: &StackFrame| {
         // A session's earlier snippets are called otherwise, and their text is gone.
         let (line, column, source) = if frame.filename == script {
-            let (line, column) = program.original_position(frame.start.line, frame.start.column);
-            (line, column, program.original_line(line))
+            (frame.start.line, frame.start.column, program.original_line(frame.start.line))
         } else {
             (frame.start.line, frame.start.column, frame.preview_line.as_deref().unwrap_or_default())
         };

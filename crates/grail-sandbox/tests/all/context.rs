@@ -35,6 +35,18 @@ async fn the_result_is_the_last_expression() {
 }
 
 #[tokio::test]
+async fn a_return_at_top_level_leaves_nothing_undone() {
+    let context = context().await;
+    let code = "try:\n    return 1\nfinally:\n    print('tidied up')\n2";
+    let outcome = context.execute(code, json!({})).await;
+    assert_eq!((shown(&outcome).as_str(), outcome.printed.text.as_str()), ("1", "tidied up\n"));
+    assert_eq!(outcome.usage.suspensions, 0);
+    let code = "class Door:\n    def __enter__(self):\n        return self\n    def __exit__(self, *error):\n        print('shut')\nfor name in ['a', 'b']:\n    with Door():\n        return name, 1";
+    let outcome = context.execute(code, json!({})).await;
+    assert_eq!((shown(&outcome).as_str(), outcome.printed.text.as_str()), ("('a', 1)", "shut\n"));
+}
+
+#[tokio::test]
 async fn inputs_are_read_by_name() {
     let context = context().await;
     assert_eq!(shown(&context.execute("inputs['a'] + inputs['b']", json!({"a": 1, "b": 2})).await), "3");
