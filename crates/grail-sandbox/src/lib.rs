@@ -5,6 +5,41 @@
 //! what the code did from what happened to it.
 //!
 //! The host's half links no interpreter. The worker's half (feature `worker`) is the only code that does.
+//!
+//! ```no_run
+//! use grail_sandbox::{Context, Signature, Tool, Toolset, Value, WorkerConfig, Workers};
+//! use schemars::JsonSchema;
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, JsonSchema)]
+//! struct Order {
+//!     items: Vec<String>,
+//! }
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Total {
+//!     price: f64,
+//! }
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let price = Tool::blocking(Signature::parse("def price(item: str) -> float: ...")?, |call| {
+//!     Ok(Value::Float(if call.arguments[0] == Value::str("tea") { 2.5 } else { 4.0 }))
+//! });
+//! let context = Context::builder()
+//!     .input::<Order>()?
+//!     .output::<Total>()?
+//!     .tools(Toolset::new([price])?)
+//!     .build(Workers::start(WorkerConfig::beside_this_program()?).await?)?;
+//!
+//! let code = "{'price': sum([price(item) for item in inputs['items']])}";
+//! let outcome = context.execute(code, Order { items: vec!["tea".to_owned()] }).await;
+//! match outcome.decode::<Total>() {
+//!     Ok(total) => assert_eq!(total.price, 2.5),
+//!     Err(why) => eprintln!("{why}: {}", outcome.ending.advice().unwrap_or_default()),
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod approvals;
 mod compat;
