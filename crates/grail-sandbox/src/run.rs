@@ -579,7 +579,7 @@ impl Run {
         }
         let names = self.setup.tools.names().join(", ");
         if names.is_empty() {
-            format!("name '{name}' is not defined; there are no tools")
+            format!("name '{name}' is not defined")
         } else {
             format!("name '{name}' is not defined; the tools are {names}")
         }
