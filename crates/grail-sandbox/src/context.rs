@@ -35,6 +35,8 @@ use prepared::PreparedPrograms;
 #[derive(Clone)]
 pub struct Context {
     pub(crate) inner: Arc<Inner>,
+    /// A session too long for the checker to see all of.
+    skips_type_check: bool,
 }
 
 pub(crate) struct Inner {
@@ -122,6 +124,14 @@ impl Context {
         };
         span.record("outcome", reached);
         step
+    }
+
+    pub(crate) fn without_type_check(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), skips_type_check: true }
+    }
+
+    pub(crate) fn skips_type_check(&self) -> bool {
+        self.skips_type_check
     }
 
     /// Everything but running: schema, static check, type check. A value of `None` means that nothing was found.
@@ -241,7 +251,7 @@ impl Context {
             .program
             .clone()
             .map_err(|rejections| Box::new(Ending::Rejected { rejections: rejections.to_vec() }))?;
-        if !self.inner.type_check {
+        if !self.inner.type_check || self.skips_type_check {
             return Ok(program);
         }
         let problems = prepared.problems(&self.inner.workers, &self.inner.stubs, before, limits).await?;

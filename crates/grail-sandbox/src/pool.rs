@@ -18,7 +18,7 @@ use monty_pool::{Pool, PoolConfig, PoolError, ReplConfig};
 use monty_proto::pb;
 use monty_types::ResourceLimits;
 use serde::Deserialize;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::timeout;
 
 use crate::error::SandboxError;
@@ -64,8 +64,8 @@ pub struct Workers {
 enum Inner {
     Processes {
         config: WorkerConfig,
-        runners: Pool,
-        checkers: OnceCell<Pool>,
+        runners: Slots,
+        checkers: OnceCell<Slots>,
     },
     #[cfg(feature = "in-process")]
     Threads,
@@ -97,10 +97,9 @@ impl Workers {
         let mut pool = pool_config(&config.program);
         pool.min_processes = config.warm.min(config.most);
         pool.max_processes = config.most.max(1);
-        pool.checkout_timeout = config.wait;
-        let runners = Pool::new(pool).await.map_err(|error| unavailable(&config.program, &error))?;
+        let runners = Slots::new(pool, &config).await?;
         if config.warm > 0 {
-            greet(&runners, &config.program).await?;
+            greet(&runners.pool, &config.program).await?;
         }
         Ok(Self { inner: Arc::new(Inner::Processes { config, runners, checkers: OnceCell::new() }) })
     }
@@ -120,9 +119,9 @@ impl Workers {
     pub async fn close(&self) {
         match self.inner.as_ref() {
             Inner::Processes { runners, checkers, .. } => {
-                runners.close().await;
+                runners.pool.close().await;
                 if let Some(checkers) = checkers.get() {
-                    checkers.close().await;
+                    checkers.pool.close().await;
                 }
             }
             #[cfg(feature = "in-process")]
@@ -134,10 +133,7 @@ impl Workers {
     pub(crate) async fn runner(&self, limits: &Limits) -> Result<Link, SandboxError> {
         let limits = resource_limits(limits);
         match self.inner.as_ref() {
-            Inner::Processes { config, runners, .. } => {
-                let checkout = runners.checkout(&session_config(limits)).await;
-                checkout.map(Link::new).map_err(|error| unavailable(&config.program, &error))
-            }
+            Inner::Processes { config, runners, .. } => runners.take(&session_config(limits), config).await,
             #[cfg(feature = "in-process")]
             Inner::Threads => thread_link(&limits),
         }
@@ -172,19 +168,52 @@ impl Workers {
         let limits = ResourceLimits::default().max_memory(CHECKER_MEMORY);
         match self.inner.as_ref() {
             Inner::Processes { config, checkers, .. } => {
-                let program = &config.program;
                 let checkers = checkers.get_or_try_init(|| async {
-                    let mut pool = pool_config(program);
+                    let mut pool = pool_config(&config.program);
                     pool.min_processes = 0;
                     pool.max_processes = config.most.clamp(1, 2);
-                    Pool::new(pool).await.map_err(|error| unavailable(program, &error))
+                    Slots::new(pool, config).await
                 });
-                let checkout = checkers.await?.checkout(&session_config(limits)).await;
-                checkout.map(Link::new).map_err(|error| unavailable(program, &error))
+                checkers.await?.take(&session_config(limits), config).await
             }
             #[cfg(feature = "in-process")]
             Inner::Threads => thread_link(&limits),
         }
+    }
+}
+
+/// A pool, and as many slots as it may have workers. Whoever holds a slot gets a worker without waiting, so that the time until it
+/// answers can be bounded: a worker that is silent there would otherwise hang its run for ever.
+struct Slots {
+    pool: Pool,
+    free: Arc<Semaphore>,
+}
+
+impl Slots {
+    async fn new(pool: PoolConfig, config: &WorkerConfig) -> Result<Self, SandboxError> {
+        let free = Arc::new(Semaphore::new(pool.max_processes));
+        let pool = Pool::new(pool).await.map_err(|error| unavailable(&config.program, &error))?;
+        Ok(Self { pool, free })
+    }
+
+    async fn take(&self, session: &ReplConfig, config: &WorkerConfig) -> Result<Link, SandboxError> {
+        let silent = |reason: &str| SandboxError::WorkerUnavailable {
+            program: config.program.display().to_string(),
+            reason: reason.to_owned(),
+        };
+        let slot = Arc::clone(&self.free).acquire_owned();
+        let slot = match config.wait {
+            Some(wait) => {
+                timeout(wait, slot).await.map_err(|_| silent("all workers were busy for too long"))?
+            }
+            None => slot.await,
+        };
+        let slot = slot.map_err(|_| silent("the pool is closed"))?;
+        let checkout = timeout(HOUSEKEEPING, self.pool.checkout(session)).await;
+        let checkout = checkout.map_err(|_| silent("it does not answer"))?;
+        checkout
+            .map(|checkout| Link::new(checkout, slot))
+            .map_err(|error| unavailable(&config.program, &error))
     }
 }
 
@@ -234,6 +263,9 @@ fn unavailable(program: &Path, error: &PoolError) -> SandboxError {
     SandboxError::WorkerUnavailable { program: program.display().to_string(), reason: error.to_string() }
 }
 
+/// A broken program can have a problem on every line; nobody reads more than these.
+const MOST_PROBLEMS: usize = 50;
+
 /// The part of the checker's JSON that is read.
 #[derive(Deserialize)]
 struct CheckerDiagnostic {
@@ -260,7 +292,7 @@ fn type_problems(diagnostics: &str) -> Result<Vec<TypeProblem>, Lost> {
             column: place.column,
         }
     };
-    Ok(diagnostics.into_iter().map(problem).collect())
+    Ok(diagnostics.into_iter().take(MOST_PROBLEMS).map(problem).collect())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod ending;
 mod requests;
 mod variables;
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,10 @@ use crate::policy::Limits;
 use crate::pool::{Link, Lost, PrintSink, Workers};
 use crate::program::Program;
 use crate::tool::{Call, Handler, ToolError, Toolset};
-use crate::value::{Identities, Value, tools_object, tools_object_id};
+use crate::value::{Identities, PackedValue, Value, tools_object, tools_object_id};
+
+/// How many failures of tools are remembered, to tell them from exceptions of the code itself.
+const MOST_FAILURES: usize = 32;
 
 /// What a run may see and use; the same for all runs of a context.
 #[derive(Clone)]
@@ -58,8 +62,12 @@ pub(crate) struct Run {
     ready: Vec<(u32, String, Result<Value, ToolError>)>,
     /// Calls of awaited tools that somebody outside must answer.
     waiting: Vec<PendingCall>,
-    /// The last tool failure that the code was told of.
-    failure: Option<(String, ToolError)>,
+    /// The tool failures that the code was told of last: which tool, and the exception as it was sent.
+    failures: VecDeque<(String, ToolError)>,
+    /// Bytes of arguments of awaited calls that are not answered yet.
+    held: HashMap<u32, u64>,
+    /// Time spent in turns by our own clock.
+    spent: Duration,
 }
 
 /// A call that waits for an answer from outside.
@@ -96,15 +104,15 @@ pub(crate) struct Luggage {
     printed: String,
     waiting: Vec<WireCall>,
     ready: Vec<WireAnswer>,
-    failure: Option<(String, String, String)>,
+    failures: Vec<(String, String, String)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct WireCall {
     id: u32,
     tool: String,
-    arguments: Vec<MontyObject>,
-    keywords: Vec<(String, MontyObject)>,
+    arguments: Vec<PackedValue>,
+    keywords: Vec<(String, PackedValue)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -112,7 +120,7 @@ struct WireAnswer {
     id: u32,
     tool: String,
     /// The value, or the exception's class and message.
-    answer: Result<MontyObject, (String, String)>,
+    answer: Result<PackedValue, (String, String)>,
 }
 
 impl Run {
@@ -138,7 +146,9 @@ impl Run {
             in_flight: JoinSet::new(),
             ready: Vec::new(),
             waiting: Vec::new(),
-            failure: None,
+            failures: VecDeque::new(),
+            held: HashMap::new(),
+            spent: Duration::ZERO,
         }
     }
 
@@ -179,7 +189,12 @@ impl Run {
     ) -> Stop {
         self.program = program;
         self.started = Instant::now();
-        self.failure = None;
+        self.failures.clear();
+        // Calls that the snippet before never awaited: the engine counts calls from zero again.
+        self.in_flight = JoinSet::new();
+        self.ready.clear();
+        self.waiting.clear();
+        self.held.clear();
         self.feed(inputs).await
     }
 
@@ -214,18 +229,25 @@ impl Run {
         }
     }
 
-    /// Continues from a dump: gives the event at which the run had stopped, or nothing for an idle session.
-    pub(crate) async fn restore(&mut self, state: Vec<u8>) -> Result<Option<Stop>, Lost> {
+    /// Continues from a dump: gives the call at which the run had stopped, or nothing for an idle session. Nothing is called or answered
+    /// here, whatever the tools are like by now: that is for whoever looks at the call.
+    pub(crate) async fn restore(&mut self, state: Vec<u8>) -> Result<Option<PendingCall>, Lost> {
+        use pb::child_event::Kind as Event;
+
         let event = self.turn(Request::Load(pb::Load { state })).await?;
-        if matches!(event.kind, Some(pb::child_event::Kind::Ok(_))) {
-            return Ok(None);
+        self.usage.executing = self.usage.executing.max(Duration::from_micros(event.total_execution_micros));
+        match event.kind {
+            Some(Event::Ok(_)) => Ok(None),
+            Some(Event::FunctionCall(call)) => {
+                Ok(Some(PendingCall { id: call.call_id, awaited: false, call: received(call) }))
+            }
+            Some(Event::ResolveFutures(futures)) => {
+                let awaited = |pending: &&PendingCall| futures.pending_call_ids.contains(&pending.id);
+                let pending = self.waiting.iter().find(awaited).cloned();
+                pending.map(Some).ok_or_else(|| Lost::Crashed("it does not stand at a call".to_owned()))
+            }
+            _ => Err(Lost::Crashed("it does not stand at a call".to_owned())),
         }
-        // What is announced again was counted when it first happened.
-        self.usage.suspensions = self.usage.suspensions.saturating_sub(1);
-        if matches!(event.kind, Some(pb::child_event::Kind::FunctionCall(_))) {
-            self.usage.tool_calls = self.usage.tool_calls.saturating_sub(1);
-        }
-        Ok(Some(self.drive(Ok(event)).await))
     }
 
     /// Gives the worker back.
@@ -256,30 +278,22 @@ impl Run {
     }
 
     pub(crate) fn luggage(&self) -> Luggage {
-        let waiting = self.waiting.iter().map(|pending| {
-            let mut identities = Identities::default();
-            WireCall {
-                id: pending.id,
-                tool: pending.call.tool.clone(),
-                arguments: pending
-                    .call
-                    .arguments
-                    .iter()
-                    .map(|value| value.to_monty(&mut identities))
-                    .collect(),
-                keywords: pending
-                    .call
-                    .keywords
-                    .iter()
-                    .map(|(name, value)| (name.clone(), value.to_monty(&mut identities)))
-                    .collect(),
-            }
+        let waiting = self.waiting.iter().map(|pending| WireCall {
+            id: pending.id,
+            tool: pending.call.tool.clone(),
+            arguments: pending.call.arguments.iter().map(PackedValue::pack).collect(),
+            keywords: pending
+                .call
+                .keywords
+                .iter()
+                .map(|(name, value)| (name.clone(), PackedValue::pack(value)))
+                .collect(),
         });
         let ready = self.ready.iter().map(|(id, tool, answer)| WireAnswer {
             id: *id,
             tool: tool.clone(),
             answer: match answer {
-                Ok(value) => Ok(value.to_monty(&mut Identities::default())),
+                Ok(value) => Ok(PackedValue::pack(value)),
                 Err(error) => Err((error.exception.clone(), error.message.clone())),
             },
         });
@@ -293,10 +307,11 @@ impl Run {
             printed: self.prints.text.clone(),
             waiting: waiting.collect(),
             ready: ready.collect(),
-            failure: self
-                .failure
-                .as_ref()
-                .map(|(tool, error)| (tool.clone(), error.exception.clone(), error.message.clone())),
+            failures: self
+                .failures
+                .iter()
+                .map(|(tool, error)| (tool.clone(), error.exception.clone(), error.message.clone()))
+                .collect(),
         }
     }
 
@@ -311,10 +326,11 @@ impl Run {
         self.feeds = luggage.feeds;
         self.prints.text = luggage.printed;
         self.prints.peak_memory = luggage.peak_memory;
-        self.failure =
-            luggage.failure.map(|(tool, exception, message)| (tool, ToolError { exception, message }));
+        let failures = luggage.failures.into_iter();
+        self.failures =
+            failures.map(|(tool, exception, message)| (tool, ToolError { exception, message })).collect();
         let ready = luggage.ready.into_iter().map(|ready| {
-            let answer = ready.answer.map(Value::from_monty);
+            let answer = ready.answer.map(|value| value.unpack());
             (ready.id, ready.tool, answer.map_err(|(exception, message)| ToolError { exception, message }))
         });
         self.ready = ready.collect();
@@ -323,12 +339,8 @@ impl Run {
             awaited: true,
             call: Call {
                 tool: call.tool,
-                arguments: call.arguments.into_iter().map(Value::from_monty).collect(),
-                keywords: call
-                    .keywords
-                    .into_iter()
-                    .map(|(name, value)| (name, Value::from_monty(value)))
-                    .collect(),
+                arguments: call.arguments.iter().map(PackedValue::unpack).collect(),
+                keywords: call.keywords.into_iter().map(|(name, value)| (name, value.unpack())).collect(),
             },
         });
         self.waiting = unpacked.collect();
@@ -338,7 +350,13 @@ impl Run {
         let limit = self.setup.limits.max_duration;
         let remaining = limit.saturating_sub(self.usage.executing);
         let grace = limit.clamp(Duration::from_millis(250), Duration::from_secs(1));
-        self.link.turn(request, remaining + grace, &mut self.prints).await
+        // The worker tells how long it executed. One that lies gets twice the time, and what many short turns cost anyway, but no more.
+        let turns = Duration::from_millis(10).saturating_mul(self.usage.suspensions);
+        let by_our_clock = (limit * 2 + grace + turns).saturating_sub(self.spent);
+        let started = Instant::now();
+        let answer = self.link.turn(request, by_our_clock.min(remaining + grace), &mut self.prints).await;
+        self.spent += started.elapsed();
+        answer
     }
 
     async fn drive(&mut self, first: Result<pb::ChildEvent, Lost>) -> Stop {
@@ -383,7 +401,7 @@ impl Run {
                 error,
                 &self.program,
                 &self.script(),
-                self.failure.as_ref(),
+                &self.failures,
                 &self.usage,
                 &self.setup.limits,
             ))),
@@ -420,26 +438,31 @@ impl Run {
                 ToolError::new("AttributeError", format!("there is no method `{}`", call.function_name));
             return Reaction::Send(requests::call_error(id, &error));
         }
-        let name = call.function_name;
+        let name = call.function_name.clone();
         let Some(tool) = self.setup.tools.get(&name) else {
             let exception = if call.object_id.is_some() { "AttributeError" } else { "NameError" };
             let error = ToolError::new(exception, self.unknown_tool(&name));
             return Reaction::Send(requests::call_error(id, &error));
         };
         self.usage.tool_calls = self.usage.tool_calls.saturating_add(1);
+        let size = argument_bytes(&call);
+        let held = self.held.values().fold(size, |held, bytes| held.saturating_add(*bytes));
+        if held > self.setup.limits.max_memory || ending::has_endless_integer(&call.args) {
+            let _ = self.turn(requests::abort("arguments too large")).await;
+            return Reaction::Stop(Stop::Ended(Ending::LimitHit(LimitHit {
+                limit: Limit::Memory,
+                message: format!("the arguments of `{name}` and of calls under way are too large"),
+                traceback: Vec::new(),
+            })));
+        }
         let suspends = self.setup.stepwise
             || self.setup.tools.needs_approval(&name)
             || matches!(tool.handler(), Handler::External);
         let awaited = tool.signature().is_async;
-        let call = Call {
-            tool: name,
-            arguments: call.args.into_iter().map(Value::from_monty).collect(),
-            keywords: call
-                .kwargs
-                .into_iter()
-                .map(|(name, value)| (name.to_string(), Value::from_monty(value)))
-                .collect(),
-        };
+        if awaited {
+            self.held.insert(id, size);
+        }
+        let call = received(call);
         self.recorder.called(id, &call);
         self.record_variables(id).await;
         match (suspends, awaited) {
@@ -553,7 +576,7 @@ impl Run {
             Ok(value) => requests::call_value(id, value),
             Err(error) => {
                 let request = requests::call_error(id, &error);
-                self.failure = Some((tool.to_owned(), error));
+                self.remember_failure(tool, &error);
                 request
             }
         }
@@ -562,15 +585,23 @@ impl Run {
     fn future_results(&mut self, results: Vec<(u32, String, Result<Value, ToolError>)>) -> Request {
         let mut sent = Vec::new();
         for (id, tool, answer) in results {
+            self.held.remove(&id);
             match answer.and_then(sendable) {
                 Ok(value) => sent.push(requests::future_value(id, value)),
                 Err(error) => {
                     sent.push(requests::future_error(id, &error));
-                    self.failure = Some((tool, error));
+                    self.remember_failure(&tool, &error);
                 }
             }
         }
         Request::ResumeFutures(pb::ResumeFutures { results: sent })
+    }
+
+    fn remember_failure(&mut self, tool: &str, error: &ToolError) {
+        if self.failures.len() == MOST_FAILURES {
+            self.failures.pop_front();
+        }
+        self.failures.push_back((tool.to_owned(), requests::as_sent(error)));
     }
 
     fn unknown_tool(&self, name: &str) -> String {
@@ -586,7 +617,22 @@ impl Run {
     }
 }
 
-async fn call_tool(tools: Toolset, call: Call, within: Duration) -> Result<Value, ToolError> {
+/// The call as the code made it.
+fn received(call: monty_proto::WireFunctionCall) -> Call {
+    let keywords = call.kwargs.into_iter().map(|(name, value)| (name.to_string(), Value::from_monty(value)));
+    Call {
+        tool: call.function_name,
+        keywords: keywords.collect(),
+        arguments: call.args.into_iter().map(Value::from_monty).collect(),
+    }
+}
+
+fn argument_bytes(call: &monty_proto::WireFunctionCall) -> u64 {
+    let values = call.args.iter().chain(call.kwargs.iter().flat_map(|(name, value)| [name, value]));
+    values.map(|value| value.deep_host_size() as u64).fold(0, u64::saturating_add)
+}
+
+pub(crate) async fn call_tool(tools: Toolset, call: Call, within: Duration) -> Result<Value, ToolError> {
     let name = call.tool.clone();
     tokio::time::timeout(within, tools.call(call)).await.unwrap_or_else(|_| {
         Err(ToolError::new("TimeoutError", format!("the tool `{name}` took longer than {within:?}")))

@@ -18,6 +18,9 @@ use crate::snapshot::{Kind, SnapshotKey};
 /// Earlier snippets are shown to the type checker up to this much.
 const MAX_HISTORY: usize = 256 * 1024;
 
+/// Stands for a history that was too long to keep; no source looks like this.
+const CUT_HISTORY: &str = "\0";
+
 pub struct Session {
     context: Context,
     /// Gone once a limit was hit or the worker died.
@@ -38,6 +41,13 @@ impl Context {
     /// Continues a session that was written down.
     pub async fn load_session(&self, snapshot: &[u8], key: &SnapshotKey) -> Result<Session, SandboxError> {
         let ((run, _), history) = self.read_back(snapshot, key, Kind::Session).await?;
+        if history == CUT_HISTORY {
+            return Ok(Session {
+                context: self.without_type_check(),
+                run: Some(run),
+                history: String::new(),
+            });
+        }
         Ok(Session { context: self.clone(), run: Some(run), history })
     }
 }
@@ -73,9 +83,12 @@ impl Session {
                 })
             }
         };
-        if matches!(ending, Ending::Value { .. }) && self.history.len() + code.len() < MAX_HISTORY {
+        // What ran before an exception stays defined. Once the checker cannot see all of it any more, it is not asked any more.
+        if self.history.len() + code.len() < MAX_HISTORY {
             self.history.push_str(&program.checked);
             self.history.push('\n');
+        } else {
+            self.context = self.context.without_type_check();
         }
         let is_over = matches!(ending, Ending::LimitHit(_) | Ending::WorkerCrashed(_));
         let outcome = self.context.outcome(run, ending);
@@ -90,7 +103,9 @@ impl Session {
         let run = self.run.as_mut().ok_or_else(|| crate::snapshot::SnapshotError::NotDumped {
             reason: "the session is over".to_owned(),
         })?;
-        self.context.write_down(run, Kind::Session, self.history.clone(), key).await
+        let is_cut = self.context.skips_type_check();
+        let history = if is_cut { CUT_HISTORY.to_owned() } else { self.history.clone() };
+        self.context.write_down(run, Kind::Session, history, key).await
     }
 
     pub async fn close(mut self) {

@@ -56,6 +56,8 @@ pub enum SnapshotError {
     MountMissing { name: String },
     #[error("the snapshot holds a {found}, not a {expected}")]
     OtherKind { found: &'static str, expected: &'static str },
+    #[error("the run was started with a larger `{limit}` than the policy `{policy}` allows now")]
+    BeyondPolicy { limit: &'static str, policy: String },
     #[error("the worker could not continue from the snapshot: {reason}")]
     NotRestored { reason: String },
     #[error("the run's worker is gone and cannot be written down: {reason}")]

@@ -8,9 +8,10 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use monty_proto::WireObject;
 use monty_types::{DictPairs, MontyClassInstance, MontyClassType, MontyObject, MontyUuid};
 use num_bigint::BigInt;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Number, Value as Json};
 
 /// How deep a value may nest on its way into a worker or out of it. The engine's wire format ends not much deeper.
@@ -198,6 +199,25 @@ impl Value {
             }),
             other => Self::Native(Native(other)),
         }
+    }
+}
+
+/// A value as text that loses nothing, infinities included: the engine's wire format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PackedValue(String);
+
+impl PackedValue {
+    pub(crate) fn pack(value: &Value) -> Self {
+        let wire = WireObject::new(value.to_monty(&mut Identities::default()));
+        // What came over the wire fits it again.
+        Self(BASE64.encode(monty_proto::encode_to_capped_vec(&wire).unwrap_or_default()))
+    }
+
+    /// Only ever called on what a seal vouches for.
+    pub(crate) fn unpack(&self) -> Value {
+        let bytes = BASE64.decode(&self.0).unwrap_or_default();
+        let wire = monty_proto::decode_frame::<WireObject>(&bytes).unwrap_or_default();
+        wire.0.map_or(Value::None, Value::from_monty)
     }
 }
 

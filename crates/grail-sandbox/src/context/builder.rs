@@ -147,6 +147,7 @@ impl ContextBuilder {
         }
         let stubs = tools.tools().fold(stubs, |stubs, tool| stubs.tool(tool.signature())).text()?;
         Ok(Context {
+            skips_type_check: false,
             inner: Arc::new(Inner {
                 workers,
                 input_schema: self.input_schema,

@@ -11,9 +11,9 @@ use crate::error::SandboxError;
 use crate::files::FileSystem;
 use crate::outcome::{Ending, ToolFailure};
 use crate::paused::PausedRun;
-use crate::policy::Limits;
+use crate::policy::{Field, Limits};
 use crate::program::{ResultRule, prepare_with};
-use crate::run::{PendingCall, Run, Stop};
+use crate::run::{PendingCall, Run, call_tool};
 use crate::snapshot::{self, Contents, Kind, SealedLimits, SnapshotError, SnapshotKey};
 use crate::tool::{Call, Handler, ToolError};
 use crate::value::Value;
@@ -68,7 +68,8 @@ impl Suspended {
 
     /// The context's own tool answers.
     pub async fn call_tool(self) -> Step {
-        let answer = self.context.inner.tools.call(self.pending.call.clone()).await;
+        let within = self.run.limits().tool_timeout;
+        let answer = call_tool(self.context.inner.tools.clone(), self.pending.call.clone(), within).await;
         self.answer(answer).await
     }
 
@@ -144,8 +145,10 @@ impl Context {
     pub async fn load(&self, snapshot: &[u8], key: &SnapshotKey) -> Result<Suspended, SandboxError> {
         let (run, stop) = self.read_back(snapshot, key, Kind::Run).await?.0;
         match stop {
-            Some(Stop::Suspended(pending)) => Ok(Suspended::new(self.clone(), run, pending)),
-            _ => Err(SnapshotError::NotRestored { reason: "it does not stand at a call".to_owned() }.into()),
+            Some(pending) => Ok(Suspended::new(self.clone(), run, pending)),
+            None => {
+                Err(SnapshotError::NotRestored { reason: "it does not stand at a call".to_owned() }.into())
+            }
         }
     }
 
@@ -178,7 +181,7 @@ impl Context {
         bytes: &[u8],
         key: &SnapshotKey,
         expected: Kind,
-    ) -> Result<((Run, Option<Stop>), String), SandboxError> {
+    ) -> Result<((Run, Option<PendingCall>), String), SandboxError> {
         let (contents, dump) = snapshot::open(bytes, key)?;
         if contents.kind != expected {
             let named = |kind| if kind == Kind::Run { "run" } else { "session" };
@@ -196,6 +199,11 @@ impl Context {
             SnapshotError::NotRestored { reason: "its source no longer passes the check".to_owned() }
         })?;
         let limits = unseal_limits(&contents.limits);
+        let policy = &self.inner.policy;
+        if let Some(field) = Field::ALL.into_iter().find(|field| limits.get(*field) > policy.ceiling(*field))
+        {
+            return Err(SnapshotError::BeyondPolicy { limit: field.name(), policy: policy.name() }.into());
+        }
         let mut run = self.open_program(Arc::new(program), limits, contents.stepwise, Instant::now()).await?;
         run.unpack(contents.luggage);
         if let (Some(files), Some(state)) = (run.files.as_mut(), contents.memory_files) {

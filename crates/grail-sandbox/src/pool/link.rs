@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use monty_pool::{Checkout, PoolError, PrintFuture};
 use monty_proto::pb;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::timeout;
 
 use super::HOUSEKEEPING;
@@ -13,6 +13,8 @@ use super::HOUSEKEEPING;
 /// A checked-out worker. Dropping it kills the process; [`Link::finish`] gives it back.
 pub(crate) struct Link {
     checkout: Option<Checkout>,
+    /// Given back after the worker: fields are dropped in this order.
+    slot: Option<OwnedSemaphorePermit>,
     #[cfg(feature = "in-process")]
     thread: Option<super::in_process::InProcess>,
 }
@@ -46,9 +48,10 @@ pub(crate) struct PrintSink {
 pub(crate) struct LivePrinter(pub(crate) Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Link {
-    pub(crate) fn new(checkout: Checkout) -> Self {
+    pub(crate) fn new(checkout: Checkout, slot: OwnedSemaphorePermit) -> Self {
         Self {
             checkout: Some(checkout),
+            slot: Some(slot),
             #[cfg(feature = "in-process")]
             thread: None,
         }
@@ -56,7 +59,7 @@ impl Link {
 
     #[cfg(feature = "in-process")]
     pub(super) fn in_process(thread: super::in_process::InProcess) -> Self {
-        Self { checkout: None, thread: Some(thread) }
+        Self { checkout: None, slot: None, thread: Some(thread) }
     }
 
     /// One request and its answer. After an error other than [`Lost::TooLarge`] the worker is gone.
@@ -111,6 +114,7 @@ impl Link {
         if let Some(checkout) = self.checkout.take() {
             let _ = timeout(HOUSEKEEPING, checkout.finish()).await;
         }
+        self.slot = None;
     }
 }
 

@@ -1,7 +1,9 @@
 //! From what the worker said, or did not say, to how the run ended.
 
+use std::collections::VecDeque;
+
 use monty_proto::pb;
-use monty_types::{ExcType, MontyException, MontyObject, StackFrame};
+use monty_types::{DictPairs, ExcType, MontyException, MontyObject, StackFrame};
 
 use crate::outcome::{Crash, Ending, Frame, Limit, LimitHit, Raised, ToolFailure, Usage};
 use crate::policy::Limits;
@@ -9,6 +11,9 @@ use crate::pool::Lost;
 use crate::program::Program;
 use crate::tool::ToolError;
 use crate::value::Value;
+
+/// A hundred thousand decimal digits.
+const MAX_INTEGER_BITS: u64 = 332_193;
 
 /// A traceback of a deep recursion is mostly repetition.
 const MAX_FRAMES: usize = 50;
@@ -19,6 +24,12 @@ pub(super) fn value(object: MontyObject, limits: &Limits) -> Ending {
         return limit(
             Limit::ResultSize,
             format!("the result takes {size} bytes, the policy allows {}", limits.max_result),
+        );
+    }
+    if has_endless_integer(std::slice::from_ref(&object)) {
+        return limit(
+            Limit::ResultSize,
+            "the result holds an integer of more than a hundred thousand digits".to_owned(),
         );
     }
     Ending::Value { value: Value::from_monty(object) }
@@ -57,7 +68,7 @@ pub(super) fn raised(
     error: pb::Error,
     program: &Program,
     script: &str,
-    failure: Option<&(String, ToolError)>,
+    failures: &VecDeque<(String, ToolError)>,
     usage: &Usage,
     limits: &Limits,
 ) -> Ending {
@@ -67,7 +78,16 @@ pub(super) fn raised(
     };
     let traceback = frames(exception.traceback(), program, script);
     let message = exception.message().unwrap_or_default().to_owned();
+    let class = exception.exc_type().to_string();
+    let failed =
+        failures.iter().rev().find(|(_, error)| error.exception == class && error.message == message);
+    if let Some((tool, _)) = failed {
+        return Ending::ToolFailed(ToolFailure { tool: tool.clone(), exception: class, message, traceback });
+    }
+    // The interpreter hits a limit in the middle of something; code that raises the like itself only pretends.
+    let is_raised_by_code = traceback.last().is_some_and(|frame| frame.source.starts_with("raise"));
     let hit = match exception.exc_type() {
+        _ if is_raised_by_code => None,
         // The interpreter's own clock says so too: code that merely raises a `TimeoutError` is not over its limit.
         ExcType::TimeoutError
             if message.starts_with("time limit exceeded") && usage.executing >= limits.max_duration =>
@@ -88,13 +108,28 @@ pub(super) fn raised(
     if let Some((limit, message)) = hit {
         return Ending::LimitHit(LimitHit { limit, message, traceback });
     }
-    let class = exception.exc_type().to_string();
-    match failure {
-        Some((tool, error)) if error.exception == class && error.message == message => {
-            Ending::ToolFailed(ToolFailure { tool: tool.clone(), exception: class, message, traceback })
-        }
-        _ => Ending::Raised(Raised { exception: class, message, traceback }),
-    }
+    Ending::Raised(Raised { exception: class, message, traceback })
+}
+
+/// Whether an integer in there would take the host seconds to write in decimal. Python itself refuses far earlier.
+pub(super) fn has_endless_integer(objects: &[MontyObject]) -> bool {
+    objects.iter().any(|object| match object {
+        MontyObject::BigInt(number) => number.bits() > MAX_INTEGER_BITS,
+        MontyObject::List(items)
+        | MontyObject::Tuple(items)
+        | MontyObject::Set(items)
+        | MontyObject::FrozenSet(items)
+        | MontyObject::NamedTuple { values: items, .. } => has_endless_integer(items),
+        MontyObject::Dict(pairs) => any_endless(pairs),
+        MontyObject::ClassInstance(instance) => any_endless(&instance.attrs),
+        _ => false,
+    })
+}
+
+fn any_endless(pairs: &DictPairs) -> bool {
+    pairs.iter().any(|(key, value)| {
+        has_endless_integer(std::slice::from_ref(key)) || has_endless_integer(std::slice::from_ref(value))
+    })
 }
 
 fn limit(limit: Limit, message: String) -> Ending {

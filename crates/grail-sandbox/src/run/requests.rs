@@ -128,6 +128,12 @@ fn lookup(kind: pb::resume_name_lookup::Kind) -> Request {
     Request::ResumeNameLookup(pb::ResumeNameLookup { kind: Some(kind) })
 }
 
+/// The exception that the code sees.
+pub(super) fn as_sent(error: &ToolError) -> ToolError {
+    let sent = exception(error);
+    ToolError::new(sent.exc_type().to_string(), sent.message().unwrap_or_default())
+}
+
 /// A class that Python does not know becomes a `RuntimeError` that still says what it was.
 fn exception(error: &ToolError) -> MontyException {
     match error.exception.parse::<ExcType>() {

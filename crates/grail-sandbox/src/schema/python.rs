@@ -79,12 +79,16 @@ fn convert(shapes: &Shapes, shape: ShapeId, json: &Json, depth: usize) -> Result
     })
 }
 
+/// Defaults may have defaults of their own, twice as many at every level; what fills more than this is no longer a default.
+const MOST_DEFAULTS: usize = 10_000;
+
 /// What the schema says about absent properties.
 pub(super) fn fill_defaults(shapes: &Shapes, json: &mut Json) {
-    fill(shapes, shapes.root(), json, 0);
+    let mut left = MOST_DEFAULTS;
+    fill(shapes, shapes.root(), json, 0, &mut left);
 }
 
-fn fill(shapes: &Shapes, shape: ShapeId, json: &mut Json, depth: usize) {
+fn fill(shapes: &Shapes, shape: ShapeId, json: &mut Json, depth: usize, left: &mut usize) {
     if depth > MAX_DEPTH {
         return;
     }
@@ -92,7 +96,7 @@ fn fill(shapes: &Shapes, shape: ShapeId, json: &mut Json, depth: usize) {
     match json {
         Json::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                fill(shapes, element(shapes, shape, index), item, depth + 1);
+                fill(shapes, element(shapes, shape, index), item, depth + 1, left);
             }
         }
         Json::Object(fields) => {
@@ -100,13 +104,15 @@ fn fill(shapes: &Shapes, shape: ShapeId, json: &mut Json, depth: usize) {
                 for field in &object.fields {
                     if let Some(value) = shapes.absent_value(field)
                         && !fields.contains_key(&field.name)
+                        && *left > 0
                     {
+                        *left -= 1;
                         fields.insert(field.name.clone(), value);
                     }
                 }
             }
             for (name, value) in fields.iter_mut() {
-                fill(shapes, property(shapes, shape, name), value, depth + 1);
+                fill(shapes, property(shapes, shape, name), value, depth + 1, left);
             }
         }
         _ => {}

@@ -292,3 +292,36 @@ async fn a_thousand_runs_at_once_share_the_workers() {
         assert_eq!(shown(&run.await.expect("no panic")), (n * 2).to_string());
     }
 }
+
+#[tokio::test]
+async fn code_that_pretends_to_hit_a_limit_has_raised() {
+    let context = build(Context::builder().without_type_check()).await;
+    for class in [
+        "MemoryError('memory limit exceeded: 9 bytes > 1 bytes')",
+        "RecursionError('maximum recursion depth exceeded')",
+    ] {
+        let outcome = context.execute(&format!("raise {class}"), json!({})).await;
+        assert_eq!(outcome.ending.name(), "raised", "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_integer_too_long_to_write_is_no_result() {
+    let outcome = context().await.execute("1 << 10_000_000", json!({})).await;
+    assert!(
+        matches!(&outcome.ending, Ending::LimitHit(hit) if hit.limit == Limit::ResultSize),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn defaults_that_multiply_are_cut() {
+    let schema = json!({"type": "object", "properties": {"x": {
+        "type": "object", "default": {}, "properties": {"a": {"$ref": "#/properties/x"}, "b": {"$ref": "#/properties/x"}},
+    }}});
+    // Refused or filled in part, but answered.
+    if let Ok(schema) = Schema::from_json(schema) {
+        let context = build(Context::builder().input_schema(schema)).await;
+        context.execute("1", json!({})).await;
+    }
+}

@@ -242,3 +242,57 @@ async fn a_call_that_needs_approval_waits_in_the_store_and_goes_on_when_decided(
     let Ending::ToolFailed(failure) = &outcome.ending else { panic!("{outcome:?}") };
     assert_eq!(failure.message, "`pay` needs approval, and nobody is there to answer");
 }
+
+#[tokio::test]
+async fn loading_never_calls_a_tool_however_the_tools_have_changed() {
+    let mut paused = suspended(with_fetch().await.start("fetch(1)", json!({})).await);
+    let bytes = paused.dump(&key()).await.expect("dumps");
+    let signature =
+        Signature::parse("def fetch(page: int, *, fresh: bool = False) -> str: ...").expect("a signature");
+    let called = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = std::sync::Arc::clone(&called);
+    let answering = Tool::blocking(signature, move |_| {
+        seen.store(true, std::sync::atomic::Ordering::SeqCst);
+        Ok(Value::None)
+    });
+    let context = build(Context::builder().tools(Toolset::new([answering]).expect("one tool"))).await;
+    let loaded = context.load(&bytes, &key()).await.expect("loads");
+    assert_eq!(loaded.tool(), "fetch");
+    assert!(!called.load(std::sync::atomic::Ordering::SeqCst));
+}
+
+#[tokio::test]
+async fn a_run_cannot_bring_more_than_the_policy_allows_now() {
+    let policy = grail_sandbox::Policies::default().resolve("permissive").expect("a preset");
+    let generous = build(Context::builder().tools(fetch()).policy(policy)).await;
+    let mut paused = suspended(generous.start("fetch(1)", json!({})).await);
+    let bytes = paused.dump(&key()).await.expect("dumps");
+    assert!(matches!(
+        with_fetch().await.load(&bytes, &key()).await,
+        Err(SandboxError::Snapshot(SnapshotError::BeyondPolicy { .. }))
+    ));
+}
+
+#[tokio::test]
+async fn infinities_survive_the_trip() {
+    let signature = Signature::parse("async def ask(number: float) -> str: ...").expect("a signature");
+    let tools = Toolset::new([Tool::external(signature)]).expect("one tool");
+    let context = build(Context::builder().tools(tools)).await;
+    let mut paused = suspended(context.start("await ask(float('inf'))", json!({})).await);
+    let bytes = paused.dump(&key()).await.expect("dumps");
+    let loaded = context.load(&bytes, &key()).await.expect("loads");
+    assert_eq!(loaded.arguments(), [Value::Float(f64::INFINITY)]);
+}
+
+#[tokio::test]
+async fn a_call_nobody_awaited_does_not_answer_the_next_snippet() {
+    let signature = Signature::parse("async def echo(text: str) -> str: ...").expect("a signature");
+    let echo = Tool::awaited(signature, |call| async move { Ok(call.arguments[0].clone()) });
+    let context = build(Context::builder().tools(Toolset::new([echo]).expect("one tool"))).await;
+    let mut session = context.session().await.expect("starts");
+    assert_eq!(shown(&session.feed("pending = echo('a')\n1", json!({})).await), "1");
+    assert_eq!(shown(&session.feed("await echo('b')", json!({})).await), "'b'");
+    // What was defined before an exception is known to the checker as well.
+    assert_eq!(session.feed("number = 1\nnumber / 0", json!({})).await.ending.name(), "raised");
+    assert_eq!(shown(&session.feed("number + 1", json!({})).await), "2");
+}

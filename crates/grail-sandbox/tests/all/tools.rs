@@ -230,3 +230,26 @@ async fn a_watched_run_shows_its_variables_at_each_call() {
         .collect();
     assert_eq!(variables, [json!(["total = 0", "n = 1"]), json!(["total = 1", "n = 2"])]);
 }
+
+#[tokio::test]
+async fn arguments_of_calls_under_way_are_bounded() {
+    let signature = Signature::parse("async def keep(text: str) -> None: ...").expect("a signature");
+    let keep = Tool::awaited(signature, |_| std::future::pending());
+    let context = with(set([keep])).await;
+    let code =
+        "import asyncio\ntext = 'a' * 10_000_000\nawait asyncio.gather(*[keep(text) for _ in range(900)])";
+    let outcome = context.execute(code, json!({})).await;
+    assert!(
+        matches!(&outcome.ending, Ending::LimitHit(hit) if hit.limit == grail_sandbox::Limit::Memory),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_failure_python_has_no_class_for_is_still_the_tools() {
+    let signature = Signature::parse("def get() -> str: ...").expect("a signature");
+    let get = Tool::blocking(signature, |_| Err(ToolError::new("HTTPError", "404")));
+    let outcome = with(set([get])).await.execute("get()", json!({})).await;
+    let Ending::ToolFailed(failure) = &outcome.ending else { panic!("{outcome:?}") };
+    assert_eq!((failure.exception.as_str(), failure.message.as_str()), ("RuntimeError", "HTTPError: 404"));
+}
