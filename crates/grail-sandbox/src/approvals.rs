@@ -133,8 +133,8 @@ const MAX_REASON_LENGTH: usize = 2000;
 const MAX_RECORD_BYTES: u64 = (MAX_SNAPSHOT_BYTES as u64) / 3 * 4 + 4 * (MAX_TEXT_BYTES as u64) * 6;
 const MAX_DECISION_BYTES: u64 = 2 * (MAX_TEXT_BYTES as u64);
 const MAX_ENDING_BYTES: u64 = 1000;
-/// Of values. The redactor's own bound on arguments is lower.
-const MAX_DEPTH: usize = 200;
+/// Of values. `serde_json` reads no deeper than 128, and what is written must be readable. The redactor's own bound on arguments is lower.
+const MAX_DEPTH: usize = 100;
 /// Of what a file has around a value.
 const FRAME_DEPTH: usize = 3;
 /// A store with more is not listed to its end.
@@ -387,7 +387,7 @@ impl ApprovalStore {
     ) -> Result<Option<T>, ApprovalError> {
         let path = self.path(id, part);
         let Some(bytes) = read_bounded(&path, limit)? else { return Ok(None) };
-        // `serde_json` reads to any depth in this workspace, and values are read by recursion.
+        // No deeper than what is written here, whatever `serde_json` would read.
         if nests_deeply(&bytes) {
             return Err(ApprovalError::Broken { path, reason: "it nests too deeply".to_owned() });
         }

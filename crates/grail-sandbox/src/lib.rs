@@ -78,7 +78,7 @@ pub use outcome::{
     Crash, Ending, FieldError, Frame, Limit, LimitHit, Note, Outcome, Printed, Raised, Rejection,
     ToolFailure, TypeProblem, Usage,
 };
-pub use paused::{PausedRun, Question};
+pub use paused::{PausedRun, Purpose, Question};
 pub use policy::{
     Field, FileAccess, Limits, Policies, Policy, PolicyBuilder, PolicyError, Preset, ResolvedPolicy,
     ResourceGuard, ResourceGuardBuilder, ToolAccess,

@@ -1,12 +1,13 @@
 //! `grail approvals`: runs that wait for a person.
 //!
-//! What is shown is read from the sealed run, not from the copy beside it: what a person reads is what is carried out. A decision is
-//! carried out here: the tool is called, or the call raises, and the run goes on to its end or to the next question.
+//! Script, policy and call are read from the sealed run, not from the copy beside it, and compared with the call the run stands at: what a
+//! person reads is what is carried out. The time and the state are not sealed, nor is the content of the tools file. A decision is carried
+//! out here: the tool is called, or the call raises, and the run goes on to its end or to the next question.
 
 use clap::{Args, Subcommand};
 use grail_project::Project;
 use grail_sandbox::{
-    Approval, ApprovalState, ApprovalStore, Decision, PausedRun, SnapshotKey, Step, ToolError, Value,
+    Approval, ApprovalState, ApprovalStore, Decision, PausedRun, Purpose, SnapshotKey, Step, ToolError,
 };
 use serde_json::json;
 
@@ -101,10 +102,14 @@ async fn decide(
 ) -> anyhow::Result<Exit> {
     let Waiting { approval, paused } = waiting;
     let id = approval.id;
-    let origin: Origin = serde_json::from_value(paused.question.origin)
+    let origin: Origin = serde_json::from_value(paused.question.origin.clone())
         .map_err(|_| Failure::new(format!("the run `{id}` was not kept by `grail run`")))?;
     let context = origin.settings.context(project, &run::speech(terminal.format(), false)).await?;
-    let suspended = context.load(&paused.snapshot, key).await.map_err(|error| sandbox_failure(&error))?;
+    let answer = match &decision {
+        Decision::Answered { value } => Some(run::answer_value(value)?),
+        Decision::Approved { .. } | Decision::Denied { .. } => None,
+    };
+    let suspended = run::load(&context, &paused, key).await?;
     if matches!(decision, Decision::Approved { .. }) && !suspended.can_be_called() {
         return Err(Failure::with_hint(
             format!("`{}` has no command, so approving it calls nothing", suspended.tool()),
@@ -114,17 +119,13 @@ async fn decide(
     }
     // All that can be checked is checked. From here on the decision counts, and nobody else can take another.
     store.decide(&id, decision.clone()).map_err(|error| sandbox_failure(&error.into()))?;
-    let step: Step = match decision {
-        Decision::Approved { .. } => suspended.call_tool().await,
-        Decision::Denied { reason } => {
+    let step: Step = match (answer, decision) {
+        (Some(answer), _) => suspended.resume(answer).await,
+        (None, Decision::Denied { reason }) => {
             let reason = reason.unwrap_or_else(|| "the call was denied".to_owned());
             suspended.fail(ToolError::new("PermissionError", reason)).await
         }
-        Decision::Answered { value } => {
-            let value =
-                Value::from_json(&value).map_err(|error| Failure::new(format!("the answer {error}")))?;
-            suspended.resume(value).await
-        }
+        (None, _) => suspended.call_tool().await,
     };
     let ending = match &step {
         Step::Finished(outcome) => outcome.ending.name(),
@@ -159,7 +160,7 @@ fn find(store: &ApprovalStore, key: &SnapshotKey, part: Option<&str>) -> anyhow:
 
 fn open(store: &ApprovalStore, key: &SnapshotKey, approval: Approval) -> anyhow::Result<Waiting> {
     let bytes = store.snapshot(&approval.id).map_err(|error| sandbox_failure(&error.into()))?;
-    let paused = PausedRun::open(&bytes, key).map_err(|_| {
+    let paused = PausedRun::open(&bytes, key, Purpose::Approval).map_err(|_| {
         Failure::with_hint(
             format!("the run `{}` was changed, or sealed with another key", approval.id),
             "run the script again; this run cannot be trusted",
@@ -221,7 +222,7 @@ fn show(waiting: &Waiting, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     terminal.line(format_args!("run    {}", approval.id))?;
     terminal.line(format_args!("asked  {}", approval.created_at))?;
     terminal.line(format_args!("script {}", script(waiting)))?;
-    terminal.line(format_args!("policy {}", approval.policy))?;
+    terminal.line(format_args!("policy {}", question.policy))?;
     terminal.line(format_args!(
         "call   {}",
         call_text(&question.tool, &question.arguments, &question.keywords)
@@ -240,7 +241,7 @@ fn record(waiting: &Waiting) -> serde_json::Value {
         "state": waiting.approval.state,
         "created_at": waiting.approval.created_at,
         "script": script(waiting),
-        "policy": waiting.approval.policy,
+        "policy": question.policy,
         "tool": question.tool,
         "arguments": question.arguments,
         "keywords": question.keywords,

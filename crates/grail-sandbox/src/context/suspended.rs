@@ -10,7 +10,7 @@ use crate::approvals::{ApprovalStore, NewApproval};
 use crate::error::SandboxError;
 use crate::files::FileSystem;
 use crate::outcome::{Ending, ToolFailure};
-use crate::paused::PausedRun;
+use crate::paused::{PausedRun, Purpose};
 use crate::policy::{Field, Limits};
 use crate::program::{ResultRule, prepare_with};
 use crate::run::{PendingCall, Run, call_tool};
@@ -98,7 +98,7 @@ impl Suspended {
         key: &SnapshotKey,
         origin: Json,
     ) -> Result<Outcome, SandboxError> {
-        let snapshot = self.seal(key, origin).await?;
+        let snapshot = self.seal(key, Purpose::Approval, origin).await?;
         let Call { tool, arguments, keywords } = &self.pending.call;
         let keywords: serde_json::Map<_, _> =
             keywords.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
@@ -117,9 +117,15 @@ impl Suspended {
     }
 
     /// The paused run with what it waits for and `origin`, as bytes; [`PausedRun::open`] reads them.
-    pub async fn seal(&mut self, key: &SnapshotKey, origin: Json) -> Result<Vec<u8>, SandboxError> {
+    pub async fn seal(
+        &mut self,
+        key: &SnapshotKey,
+        purpose: Purpose,
+        origin: Json,
+    ) -> Result<Vec<u8>, SandboxError> {
         let snapshot = self.dump(key).await?;
-        Ok(PausedRun::new(&self.pending.call, origin, snapshot).seal(key))
+        let policy = self.context.inner.policy.name();
+        Ok(PausedRun::new(&self.pending.call, policy, origin, snapshot).seal(key, purpose))
     }
 
     /// Ends a run that asked for something nobody gives.

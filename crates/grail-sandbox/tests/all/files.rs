@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use grail_sandbox::{
     Access, CallbackFile, Context, Ending, FileAccess, Files, Mount, PausedRun, Permission, Policies, Policy,
-    ResolvedPolicy, Signature, SnapshotKey, Step, Tool, Toolset, Value,
+    Purpose, ResolvedPolicy, Signature, SnapshotKey, Step, Tool, Toolset, Value,
 };
 use serde_json::json;
 
@@ -160,10 +160,10 @@ async fn what_a_paused_run_wrote_goes_with_it() {
         panic!("no call")
     };
     let key = SnapshotKey::from_bytes([7; 32]);
-    let bytes = suspended.seal(&key, json!({"from": "here"})).await.unwrap();
+    let bytes = suspended.seal(&key, Purpose::Resume, json!({"from": "here"})).await.unwrap();
     suspended.abandon().await;
 
-    let paused = PausedRun::open(&bytes, &key).unwrap();
+    let paused = PausedRun::open(&bytes, &key, Purpose::Resume).unwrap();
     assert_eq!((paused.question.tool.as_str(), &paused.question.origin), ("ask", &json!({"from": "here"})));
     let second = build(Context::builder().files(files()).tools(ask())).await;
     let suspended = second.load(&paused.snapshot, &key).await.unwrap();
@@ -185,14 +185,14 @@ async fn a_paused_run_is_sealed_with_its_question() {
         panic!("no call")
     };
     let key = SnapshotKey::from_bytes([7; 32]);
-    let bytes = suspended.seal(&key, json!(null)).await.unwrap();
+    let bytes = suspended.seal(&key, Purpose::Resume, json!(null)).await.unwrap();
     suspended.abandon().await;
-    assert!(PausedRun::open(&bytes, &key).is_ok());
+    assert!(PausedRun::open(&bytes, &key, Purpose::Resume).is_ok());
     for place in (0..bytes.len()).step_by(bytes.len() / 40) {
         let mut changed = bytes.clone();
         changed[place] ^= 1;
-        assert!(PausedRun::open(&changed, &key).is_err(), "byte {place}");
+        assert!(PausedRun::open(&changed, &key, Purpose::Resume).is_err(), "byte {place}");
     }
-    assert!(PausedRun::open(&bytes, &SnapshotKey::from_bytes([8; 32])).is_err());
-    assert!(PausedRun::open(&bytes[..bytes.len() / 2], &key).is_err());
+    assert!(PausedRun::open(&bytes, &SnapshotKey::from_bytes([8; 32]), Purpose::Resume).is_err());
+    assert!(PausedRun::open(&bytes[..bytes.len() / 2], &key, Purpose::Resume).is_err());
 }

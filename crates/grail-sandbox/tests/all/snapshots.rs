@@ -232,7 +232,8 @@ async fn a_call_that_needs_approval_waits_in_the_store_and_goes_on_when_decided(
     let Ending::AwaitingApproval { id, tool } = &outcome.ending else { panic!("{outcome:?}") };
     assert_eq!(tool, "pay");
     let sealed = store.snapshot(id).expect("is there");
-    let paused = grail_sandbox::PausedRun::open(&sealed, &key()).expect("is whole");
+    let paused =
+        grail_sandbox::PausedRun::open(&sealed, &key(), grail_sandbox::Purpose::Approval).expect("is whole");
     assert_eq!(paused.question.arguments, [json!(3)]);
     store.decide(id, grail_sandbox::Decision::Approved { reason: None }).expect("undecided");
     let restored = context.load(&paused.snapshot, &key()).await.expect("loads");

@@ -18,8 +18,8 @@ use anyhow::Context as _;
 use clap::Args;
 use grail_project::{Project, read_source};
 use grail_sandbox::{
-    ApprovalStore, CallOptions, Ending, Field, KEY_VARIABLE, Outcome, PausedRun, ResourceGuard, Schema,
-    SnapshotKey, Step, Suspended, ToolError, Value,
+    ApprovalStore, CallOptions, Context, Ending, Field, KEY_VARIABLE, Outcome, PausedRun, Purpose,
+    ResourceGuard, Schema, SnapshotKey, Step, Suspended, ToolError, Value,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -255,7 +255,8 @@ pub(crate) async fn finish(
         )
         .into());
     };
-    let bytes = suspended.seal(&key, origin).await.map_err(|error| sandbox_failure(&error))?;
+    let bytes =
+        suspended.seal(&key, Purpose::Resume, origin).await.map_err(|error| sandbox_failure(&error))?;
     write_new(file, &bytes).with_context(|| format!("`{}` cannot be written", file.display()))?;
     show_suspended(&suspended, file, terminal)?;
     suspended.abandon().await;
@@ -338,13 +339,13 @@ async fn resume(
     let shown = display_path(file).display().to_string();
     let bytes = std::fs::read(file).with_context(|| format!("`{shown}` cannot be read"))?;
     let key = key(project)?;
-    let paused = PausedRun::open(&bytes, &key).map_err(|_| {
+    let paused = PausedRun::open(&bytes, &key, Purpose::Resume).map_err(|_| {
         Failure::with_hint(
             format!("`{shown}` is no paused run of this project, or it was changed"),
             format!("the key of a project is in `.grail/`, or in the variable `{KEY_VARIABLE}`"),
         )
     })?;
-    let mut origin: Origin = serde_json::from_value(paused.question.origin)
+    let mut origin: Origin = serde_json::from_value(paused.question.origin.clone())
         .map_err(|_| Failure::new(format!("`{shown}` was not kept by `grail run`")))?;
     if let Some(tools) = &arguments.tools {
         origin.settings.tools_file = Some(std::path::absolute(tools)?);
@@ -353,10 +354,22 @@ async fn resume(
         origin.settings.mounts = arguments.mount.iter().cloned().map(MountOption::absolute).collect();
     }
     let context = origin.settings.context(project, &speech(terminal.format(), arguments.debug)).await?;
-    let suspended = context.load(&paused.snapshot, &key).await.map_err(|error| sandbox_failure(&error))?;
-    let step = match (&arguments.answer, &arguments.error) {
-        (Some(answer), _) => suspended.resume(parse_answer(answer)?).await,
+    let answer = arguments.answer.as_deref().map(parse_json_answer).transpose()?;
+    let answer = answer.as_ref().map(answer_value).transpose()?;
+    let suspended = load(&context, &paused, &key).await?;
+    let step = match (answer, &arguments.error) {
+        (Some(answer), _) => suspended.resume(answer).await,
         (None, Some(error)) => suspended.fail(parse_error(error)).await,
+        (None, None) if suspended.needs_approval() => {
+            let message = format!("the run waits for `{}`, which needs approval", suspended.tool());
+            suspended.abandon().await;
+            return Err(Failure::with_hint(
+                message,
+                "run the script again without `--snapshot-out`, and `grail approvals` decides; `--answer JSON` and \
+                 `--error TEXT` go on without the tool",
+            )
+            .into());
+        }
         (None, None) if suspended.can_be_called() => suspended.call_tool().await,
         (None, None) => {
             let message = format!("the run waits for `{}`, which has no command", suspended.tool());
@@ -370,9 +383,23 @@ async fn resume(
     finish(step, &script, kept, terminal).await
 }
 
-fn parse_answer(text: &str) -> anyhow::Result<Value> {
-    Value::from_json(&parse_json_answer(text)?)
-        .map_err(|error| Failure::new(format!("the answer {error}")).into())
+/// The paused run, if it stands at the call that it was sealed with.
+pub(crate) async fn load(
+    context: &Context,
+    paused: &PausedRun,
+    key: &SnapshotKey,
+) -> anyhow::Result<Suspended> {
+    let suspended = context.load(&paused.snapshot, key).await.map_err(|error| sandbox_failure(&error))?;
+    if paused.question.is_about(suspended.call()) {
+        return Ok(suspended);
+    }
+    suspended.abandon().await;
+    let message = "the run no longer stands at the call that was shown";
+    Err(Failure::with_hint(message, "run the script again; nothing was called").into())
+}
+
+pub(crate) fn answer_value(answer: &Json) -> anyhow::Result<Value> {
+    Value::from_json(answer).map_err(|error| Failure::new(format!("the answer {error}")).into())
 }
 
 pub(crate) fn parse_json_answer(text: &str) -> anyhow::Result<Json> {

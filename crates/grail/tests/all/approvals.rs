@@ -103,6 +103,35 @@ fn a_person_can_answer_in_the_tools_place() {
     assert!(!scratch.path("called.txt").exists());
 }
 
+/// What cannot be carried out decides nothing.
+#[test]
+fn an_answer_too_deep_for_the_code_leaves_the_run_waiting() {
+    let scratch = waiting();
+    let id = ids(&scratch).remove(0);
+    let answer =
+        |depth: usize| scratch.run(&["approvals", "answer", &id, &("[".repeat(depth) + &"]".repeat(depth))]);
+    assert_eq!(answer(60), "! error: the answer nests deeper than 48 levels\nexit 2\n");
+    assert!(answer(110).ends_with("levels\nexit 2\n"));
+    assert!(answer(1000).starts_with("! error: the answer is not JSON: recursion limit exceeded"));
+    assert_eq!(scratch.run(&["approvals", "answer", &id, "\"settled\""]), "'it was settled'\nexit 0\n");
+}
+
+#[test]
+fn a_run_kept_in_a_file_calls_nothing_that_needs_approval() {
+    let scratch = Scratch::new(&[("grail.toml", ""), ("tools.toml", TOOLS), ("main.py", SCRIPT)]);
+    scratch.run(&["run", "main.py", "--tools", "tools.toml", "--snapshot-out", "kept.run"]);
+    insta::assert_snapshot!(scratch.run(&["run", "--resume", "kept.run"]), @"
+    ! error: the run waits for `refund`, which needs approval
+    ! hint: run the script again without `--snapshot-out`, and `grail approvals` decides; `--answer JSON` and `--error TEXT` go on without the tool
+    exit 2
+    ");
+    assert_eq!(
+        scratch.run(&["run", "--resume", "kept.run", "--answer", "\"settled\""]),
+        "'it was settled'\nexit 0\n"
+    );
+    assert!(!scratch.path("called.txt").exists());
+}
+
 #[test]
 fn a_run_may_ask_more_than_once() {
     let scratch = waiting();
