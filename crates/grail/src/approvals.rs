@@ -13,8 +13,8 @@ use serde_json::json;
 
 use crate::Exit;
 use crate::cli::Format;
-use crate::render::{ErrorRecord, Failure, Terminal};
-use crate::run::report::{Script, call_text};
+use crate::render::{ErrorRecord, Failure, Terminal, visible_line};
+use crate::run::report::{Script, brief_call, call_text};
 use crate::run::settings::sandbox_failure;
 use crate::run::{self, Kept, Origin};
 
@@ -119,6 +119,9 @@ async fn decide(
     }
     // All that can be checked is checked. From here on the decision counts, and nobody else can take another.
     store.decide(&id, decision.clone()).map_err(|error| sandbox_failure(&error.into()))?;
+    if matches!(decision, Decision::Approved { .. }) {
+        terminal.note(format_args!("approved: {}", call(&paused)))?;
+    }
     let step: Step = match (answer, decision) {
         (Some(answer), _) => suspended.resume(answer).await,
         (None, Decision::Denied { reason }) => {
@@ -194,8 +197,7 @@ fn list(
         terminal.json(&json!({ "approvals": shown, "errors": records }))?;
     } else {
         for Waiting { approval, paused } in &shown {
-            let question = &paused.question;
-            let call = call_text(&question.tool, &question.arguments, &question.keywords);
+            let call = brief_call(&call(paused));
             if all {
                 terminal.line(format_args!("{} {:8} {call}", approval.id, approval.state.name()))?;
             } else {
@@ -206,7 +208,7 @@ fn list(
             terminal.note(format_args!("no run waits for approval"))?;
         }
         for error in &errors {
-            terminal.warning(format_args!("{error}"))?;
+            terminal.warning(format_args!("{}", visible_line(error)))?;
         }
     }
     Ok(if errors.is_empty() { Exit::Fine } else { Exit::Findings })
@@ -218,16 +220,17 @@ fn show(waiting: &Waiting, terminal: &mut Terminal) -> anyhow::Result<Exit> {
         return Ok(Exit::Fine);
     }
     let Waiting { approval, paused } = waiting;
-    let question = &paused.question;
     terminal.line(format_args!("run    {}", approval.id))?;
-    terminal.line(format_args!("asked  {}", approval.created_at))?;
-    terminal.line(format_args!("script {}", script(waiting)))?;
-    terminal.line(format_args!("policy {}", question.policy))?;
-    terminal.line(format_args!(
-        "call   {}",
-        call_text(&question.tool, &question.arguments, &question.keywords)
-    ))?;
+    terminal.line(format_args!("asked  {}", visible_line(&approval.created_at)))?;
+    terminal.line(format_args!("script {}", visible_line(script(waiting))))?;
+    terminal.line(format_args!("policy {}", visible_line(&paused.question.policy)))?;
+    terminal.line(format_args!("call   {}", call(paused)))?;
     Ok(Exit::Fine)
+}
+
+fn call(paused: &PausedRun) -> String {
+    let question = &paused.question;
+    call_text(&question.tool, &question.arguments, &question.keywords)
 }
 
 fn script(waiting: &Waiting) -> &str {

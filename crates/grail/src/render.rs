@@ -2,6 +2,7 @@
 //!
 //! Commands write colour freely; it is taken out again where it does not belong (pipes, `NO_COLOR`, `--color never`).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -111,7 +112,7 @@ impl Terminal {
     }
 
     pub fn warning(&mut self, text: fmt::Arguments) -> anyhow::Result<()> {
-        self.note(format_args!("{BOLD}warning:{RESET} {text}"))
+        self.note(format_args!("{BOLD}warning:{RESET} {}", visible(&text.to_string())))
     }
 
     /// The error of one file; the command goes on.
@@ -140,12 +141,12 @@ impl Terminal {
 
     /// When stderr is gone as well there is nobody left to tell.
     fn report(&mut self, error: &dyn fmt::Display, snippet: Option<&str>, hint: Option<&str>) {
-        let _ = writeln!(self.messages, "{BOLD}{RED}error:{RESET} {error}");
+        let _ = writeln!(self.messages, "{BOLD}{RED}error:{RESET} {}", visible(&error.to_string()));
         if let Some(snippet) = snippet {
             let _ = writeln!(self.messages, "{snippet}");
         }
         if let Some(hint) = hint {
-            let _ = writeln!(self.messages, "{BOLD}{CYAN}hint:{RESET} {hint}");
+            let _ = writeln!(self.messages, "{BOLD}{CYAN}hint:{RESET} {}", visible(hint));
         }
     }
 }
@@ -183,6 +184,32 @@ pub fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// Text of others, made harmless for a terminal: what would move the cursor, change colours or turn the order of letters round is
+/// written as `\u{..}`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_hidden = |character: char| {
+        (character.is_control() && !matches!(character, '\n' | '\t'))
+            || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_hidden(character) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// [`visible`], and on one line, so that it cannot pass for two.
+pub fn visible_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}
+
 /// `./a.py` is shown as `a.py`.
 pub fn display_path(path: &Path) -> &Path {
     path.strip_prefix(".").unwrap_or(path)
@@ -191,4 +218,20 @@ pub fn display_path(path: &Path) -> &Path {
 /// `1 file`, `2 files`.
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_others_cannot_command_a_terminal() {
+        assert_eq!(visible("naïve\ttext\n"), "naïve\ttext\n");
+        assert_eq!(visible("\x1b[2J\r\u{9b}1m"), r"\u{1b}[2J\u{d}\u{9b}1m");
+        assert_eq!(
+            visible("pay \u{202e}001\u{202c} \u{2066}x\u{2069}"),
+            r"pay \u{202e}001\u{202c} \u{2066}x\u{2069}"
+        );
+        assert_eq!(visible_line("a\nb\x07"), r"a\nb\u{7}");
+    }
 }

@@ -10,7 +10,7 @@ mod toolfile;
 mod types;
 
 use std::future::Future;
-use std::io::{Read, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use anyhow::Context as _;
 use clap::Args;
 use grail_project::{Project, read_source};
 use grail_sandbox::{
-    ApprovalStore, CallOptions, Context, Ending, Field, KEY_VARIABLE, Outcome, PausedRun, Purpose,
-    ResourceGuard, Schema, SnapshotKey, Step, Suspended, ToolError, Value,
+    ApprovalStore, CallOptions, Context, Ending, Field, KEY_VARIABLE, MAX_SNAPSHOT_BYTES, Outcome, PausedRun,
+    Purpose, ResourceGuard, Schema, SnapshotKey, Step, Suspended, ToolError, Value,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -28,7 +28,7 @@ use self::report::{Script, call_text};
 use self::settings::{LivePrinter, MountOption, Settings, Speech, sandbox_failure};
 use crate::Exit;
 use crate::cli::Format;
-use crate::render::{Failure, Terminal, display_path};
+use crate::render::{Failure, Terminal, display_path, visible};
 
 /// Sources and inputs beyond this are refused before any limit of a policy is asked.
 const MAX_BYTES: u64 = 64 << 20;
@@ -186,6 +186,10 @@ pub(crate) fn wait_for<Output>(
 }
 
 async fn start(arguments: Arguments, project: &Project, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    // Told now, before the run has done anything that would be lost.
+    if let Some(file) = arguments.snapshot_out.as_deref().filter(|file| file.symlink_metadata().is_ok()) {
+        return Err(exists_already(file).into());
+    }
     if let Some(file) = &arguments.resume {
         return resume(&arguments, file, project, terminal).await;
     }
@@ -257,7 +261,7 @@ pub(crate) async fn finish(
     };
     let bytes =
         suspended.seal(&key, Purpose::Resume, origin).await.map_err(|error| sandbox_failure(&error))?;
-    write_new(file, &bytes).with_context(|| format!("`{}` cannot be written", file.display()))?;
+    write_new(file, &bytes)?;
     show_suspended(&suspended, file, terminal)?;
     suspended.abandon().await;
     Ok(Exit::Fine)
@@ -279,9 +283,11 @@ pub(crate) fn approvals(project: &Project) -> ApprovalStore {
     ApprovalStore::new(project.root.join(".grail/runs/approvals"))
 }
 
-/// Printed output goes out as it comes; as JSON it is part of the outcome.
+/// Printed output goes out as it comes, to a terminal without what would command it; as JSON it is part of the outcome.
 pub(crate) fn speech(format: Format, debug: bool) -> Speech {
-    let live: LivePrinter = Arc::new(|text| {
+    let is_terminal = std::io::stdout().is_terminal();
+    let live: LivePrinter = Arc::new(move |text| {
+        let text = if is_terminal { visible(text) } else { text.into() };
         // Whoever closed the pipe has seen enough.
         let mut output = std::io::stdout().lock();
         let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
@@ -337,7 +343,7 @@ async fn resume(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Exit> {
     let shown = display_path(file).display().to_string();
-    let bytes = std::fs::read(file).with_context(|| format!("`{shown}` cannot be read"))?;
+    let bytes = read_paused(file).with_context(|| format!("`{shown}` cannot be read"))?;
     let key = key(project)?;
     let paused = PausedRun::open(&bytes, &key, Purpose::Resume).map_err(|_| {
         Failure::with_hint(
@@ -495,12 +501,35 @@ fn read_json(file: &Path) -> anyhow::Result<Json> {
         .map_err(|error| Failure::new(format!("`{shown}` is not JSON: {error}")).into())
 }
 
-/// A paused run can hold secrets: only its owner may read it.
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+/// What is too large for a paused run is cut one byte behind the limit, where nothing takes it for one any more.
+fn read_paused(path: &Path) -> std::io::Result<Vec<u8>> {
+    // Opening a pipe would wait for its other end.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    let limit = 2 * MAX_SNAPSHOT_BYTES as u64 + 1;
+    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A paused run can hold secrets: only its owner may read it. It replaces nothing.
+fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.persist_noclobber(path).map_err(|error| error.error)
+    });
+    match written {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists_already(path).into()),
+        Err(error) => Err(error).with_context(|| format!("`{}` cannot be written", path.display())),
+    }
+}
+
+fn exists_already(path: &Path) -> Failure {
+    let message = format!("`{}` exists already", display_path(path).display());
+    Failure::with_hint(message, "keep the run in a new file, or remove this one first")
 }
 
 impl LimitArguments {

@@ -1,10 +1,12 @@
 //! How a run ended, for people: the value on stdout; source with carets, hints and the page to read on stderr.
+//!
+//! Nearly every text here is the code's own or comes from its tools, so it passes through [`visible`] before it reaches a terminal.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use grail_sandbox::{Ending, FieldError, Frame, Limit, Outcome, TimelineEvent, Value};
 use serde_json::Value as Json;
 
-use crate::render::Terminal;
+use crate::render::{Terminal, visible, visible_line};
 
 /// The source as its reader knows it.
 pub(crate) struct Script<'text> {
@@ -32,7 +34,7 @@ pub(crate) fn text(outcome: &Outcome, script: &Script, terminal: &mut Terminal) 
     let hint = match &outcome.ending {
         Ending::Value { value: Value::None } => return Ok(()),
         Ending::Value { value } => {
-            terminal.line(format_args!("{}", value.repr()))?;
+            terminal.line(format_args!("{}", visible(&value.repr())))?;
             return Ok(());
         }
         Ending::InvalidInput { errors } => {
@@ -45,7 +47,7 @@ pub(crate) fn text(outcome: &Outcome, script: &Script, terminal: &mut Terminal) 
                 let place = Place { line: rejection.line, column: rejection.column, end };
                 let mut problem = snippet(Level::ERROR, &rejection.message, script, place);
                 if let Some(hint) = &rejection.hint {
-                    problem.push_str(&format!("\n{HINT} {hint}"));
+                    problem.push_str(&format!("\n{HINT} {}", visible(hint)));
                 }
                 problems.push(problem);
             }
@@ -84,7 +86,7 @@ pub(crate) fn text(outcome: &Outcome, script: &Script, terminal: &mut Terminal) 
             Some("only this run is lost; run it again, and if it crashes again, simplify the code".to_owned())
         }
         Ending::AwaitingApproval { id, tool } => {
-            terminal.note(format_args!("the run waits: `{tool}` needs approval"))?;
+            terminal.note(format_args!("the run waits: `{}` needs approval", visible_line(tool)))?;
             return terminal.note(format_args!(
                 "{HINT} `grail approvals approve {id}` calls it; `deny` and `answer` do not"
             ));
@@ -107,7 +109,7 @@ pub(crate) fn timeline(outcome: &Outcome, terminal: &mut Terminal) -> anyhow::Re
     let Some(timeline) = &outcome.timeline else { return Ok(()) };
     for step in &timeline.steps {
         let milliseconds = step.at_micros as f64 / 1000.0;
-        terminal.note(format_args!("{milliseconds:9.3} ms  {}", event_text(&step.event)))?;
+        terminal.note(format_args!("{milliseconds:9.3} ms  {}", visible(&event_text(&step.event))))?;
     }
     Ok(())
 }
@@ -135,15 +137,31 @@ fn event_text(event: &TimelineEvent) -> String {
     }
 }
 
-/// A call as Python would write it.
+/// A call as Python would write it, all of it: somebody decides by it.
 pub(crate) fn call_text(tool: &str, arguments: &[Json], keywords: &serde_json::Map<String, Json>) -> String {
     let shown = |value: &Json| match Value::from_json(value) {
-        Ok(value) => shorten(&value.repr()),
-        Err(_) => "…".to_owned(),
+        Ok(value) => value.repr(),
+        Err(_) => value.to_string(),
     };
     let mut parts: Vec<String> = arguments.iter().map(shown).collect();
-    parts.extend(keywords.iter().map(|(name, value)| format!("{name}={}", shown(value))));
-    format!("{tool}({})", parts.join(", "))
+    parts.extend(keywords.iter().map(|(name, value)| {
+        // Through `**` a keyword may be any text, also one that looks like more arguments.
+        if name.chars().all(|character| character.is_alphanumeric() || character == '_') {
+            format!("{name}={}", shown(value))
+        } else {
+            format!("**{{{}: {}}}", Value::str(name).repr(), shown(value))
+        }
+    }));
+    visible_line(&format!("{tool}({})", parts.join(", ")))
+}
+
+/// A call as one entry of a list, which says so if it is not all of it.
+pub(crate) fn brief_call(call: &str) -> String {
+    let short = shorten(call);
+    if short == call {
+        return short;
+    }
+    format!("{short} ({} characters; see `grail approvals show`)", call.chars().count())
 }
 
 const HINT: &str = "\x1b[1m\x1b[36mhint:\x1b[0m";
@@ -157,7 +175,7 @@ struct Place {
 }
 
 fn title(message: &str) -> String {
-    format!("{ERROR} {message}")
+    format!("{ERROR} {}", visible(message))
 }
 
 fn exception(class: &str, message: &str) -> String {
@@ -167,7 +185,7 @@ fn exception(class: &str, message: &str) -> String {
 fn fields(title_text: &str, errors: &[FieldError]) -> String {
     let mut text = title(title_text);
     for error in errors {
-        text.push_str(&format!("\n  {error}"));
+        text.push_str(&format!("\n  {}", visible(&error.to_string())));
     }
     text
 }
@@ -180,7 +198,8 @@ fn traced(message: &str, traceback: &[Frame], script: &Script) -> String {
     const SHOWN: usize = 8;
     for frame in callers.iter().rev().take(SHOWN) {
         let function = frame.function.as_deref().unwrap_or("<module>");
-        text.push_str(&format!("\n  called from {}:{} in {function}", script.name, frame.line));
+        let caller = format!("called from {}:{} in {function}", script.name, frame.line);
+        text.push_str(&format!("\n  {}", visible_line(&caller)));
     }
     if callers.len() > SHOWN {
         text.push_str(&format!("\n  and {} more", callers.len() - SHOWN));
@@ -190,7 +209,7 @@ fn traced(message: &str, traceback: &[Frame], script: &Script) -> String {
 
 fn snippet(level: Level<'_>, message: &str, script: &Script, place: Place) -> String {
     let Some(start) = offset(script.text, place.line, place.column) else {
-        return format!("{ERROR} {message}");
+        return title(message);
     };
     let line_end = script.text[start..].find('\n').map_or(script.text.len(), |at| start + at);
     let end = place
@@ -198,9 +217,11 @@ fn snippet(level: Level<'_>, message: &str, script: &Script, place: Place) -> St
         .and_then(|(line, column)| offset(script.text, line, column))
         .unwrap_or_else(|| word_end(script.text, start))
         .clamp(start, line_end.max(start));
-    let source =
-        Snippet::source(script.text).path(script.name).annotation(AnnotationKind::Primary.span(start..end));
-    let report = [level.primary_title(message).element(source)];
+    // The source itself is made visible by the renderer, which has to count its columns.
+    let source = Snippet::source(script.text)
+        .path(visible_line(script.name))
+        .annotation(AnnotationKind::Primary.span(start..end));
+    let report = [level.primary_title(visible(message)).element(source)];
     Renderer::styled().render(&report)
 }
 

@@ -38,6 +38,10 @@ signature = "(customer: str, amount: float) -> str"
 command = ["sh", "-c", "cat >> called.txt; echo '\"refunded\"'"]
 needs-approval = true
 
+[tools.label]
+signature = "(**values: int) -> str"
+needs-approval = true
+
 [tools.signature]
 signature = "(document: str) -> str"
 needs-approval = true
@@ -68,7 +72,10 @@ fn a_run_waits_and_is_approved() {
         ["run    ID", "script main.py", "policy default", "call   refund('ada', 12.5)", "exit 0"]
     );
     let id = ids(&scratch).remove(0);
-    assert_eq!(scratch.run(&["approvals", "approve", &id]), "'it was refunded'\nexit 0\n");
+    assert_eq!(
+        scratch.run(&["approvals", "approve", &id]),
+        "'it was refunded'\n! approved: refund('ada', 12.5)\nexit 0\n"
+    );
     assert_eq!(scratch.read("called.txt"), r#"{"customer":"ada","amount":12.5}"#);
     assert_eq!(scratch.run(&["approvals", "list"]), "! no run waits for approval\nexit 0\n");
     assert_eq!(run(&scratch, &["approvals", "list", "--all"]), "ID finished refund('ada', 12.5)\nexit 0\n");
@@ -148,6 +155,7 @@ fn a_run_may_ask_more_than_once() {
     ");
     let second = ids(&scratch).remove(1);
     insta::assert_snapshot!(run(&scratch, &["approvals", "approve", &second]), @"
+    ! approved: refund('a', 1.0)
     ! the run waits: `refund` needs approval
     ! hint: `grail approvals approve ID` calls it; `deny` and `answer` do not
     exit 0
@@ -157,8 +165,38 @@ fn a_run_may_ask_more_than_once() {
         "ID refund('ada', 12.5)\nID refund('b', 2.0)\nexit 0\n"
     );
     let third = ids(&scratch).remove(1);
-    assert_eq!(scratch.run(&["approvals", "approve", &third]), "'refundedrefunded'\nexit 0\n");
+    assert_eq!(
+        scratch.run(&["approvals", "approve", &third]),
+        "'refundedrefunded'\n! approved: refund('b', 2.0)\nexit 0\n"
+    );
     assert_eq!(run(&scratch, &["approvals", "list"]), "ID refund('ada', 12.5)\nexit 0\n");
+}
+
+/// Whoever decides sees all of it.
+#[test]
+fn a_long_call_is_shown_whole() {
+    let code = "refund('a' * 300 + ' and all others', 1.0)\n";
+    let scratch = Scratch::new(&[("grail.toml", ""), ("tools.toml", TOOLS), ("main.py", code)]);
+    scratch.run(&["run", "main.py", "--tools", "tools.toml"]);
+    let head = "a".repeat(192);
+    assert_eq!(
+        run(&scratch, &["approvals", "list"]),
+        format!("ID refund('{head}… (330 characters; see `grail approvals show`)\nexit 0\n")
+    );
+    let call = format!("refund('{} and all others', 1.0)", "a".repeat(300));
+    assert!(run(&scratch, &["approvals", "show"]).ends_with(&format!("call   {call}\nexit 0\n")));
+    assert_eq!(scratch.run(&["approvals", "approve"]), format!("'refunded'\n! approved: {call}\nexit 0\n"));
+}
+
+#[test]
+fn a_call_cannot_command_the_terminal_it_is_shown_on() {
+    let code = "label(**{'\\x1b[2J\\u202e': 1, 'a=0)\\nID refund(': 2})\n";
+    let scratch = Scratch::new(&[("grail.toml", ""), ("tools.toml", TOOLS), ("main.py", code)]);
+    scratch.run(&["run", "main.py", "--tools", "tools.toml"]);
+    insta::assert_snapshot!(run(&scratch, &["approvals", "list"]), @r"
+    ID label(**{'\x1b[2J\u202e': 1}, **{'a=0)\nID refund(': 2})
+    exit 0
+    ");
 }
 
 #[test]
@@ -185,7 +223,10 @@ fn without_its_tools_file_a_run_keeps_waiting() {
             .starts_with("! error: the tools file `tools.toml` cannot be read")
     );
     std::fs::rename(scratch.path("elsewhere.toml"), scratch.path("tools.toml")).unwrap();
-    assert_eq!(scratch.run(&["approvals", "approve"]), "'it was refunded'\nexit 0\n");
+    assert_eq!(
+        scratch.run(&["approvals", "approve"]),
+        "'it was refunded'\n! approved: refund('ada', 12.5)\nexit 0\n"
+    );
 }
 
 #[test]

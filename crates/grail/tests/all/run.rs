@@ -476,6 +476,38 @@ fn a_paused_run_goes_on_in_another_process() {
 }
 
 #[test]
+fn a_paused_run_replaces_no_file_and_is_read_from_one() {
+    let scratch = project();
+    std::fs::write(scratch.path("notes.txt"), "mine").unwrap();
+    let ask = "print('ran')\nask('why?')";
+    insta::assert_snapshot!(scratch.run(&["run", "-c", ask, "--tools", "tools.toml", "--snapshot-out", "notes.txt"]), @"
+    ! error: `notes.txt` exists already
+    ! hint: keep the run in a new file, or remove this one first
+    exit 2
+    ");
+    assert_eq!(scratch.read("notes.txt"), "mine");
+    std::fs::create_dir(scratch.path("folder")).unwrap();
+    insta::assert_snapshot!(scratch.run(&["run", "--resume", "folder", "--answer", "1"]), @"
+    ! error: `folder` cannot be read: it is not a regular file
+    exit 2
+    ");
+}
+
+#[test]
+fn messages_cannot_command_a_terminal() {
+    let scratch = project();
+    insta::assert_snapshot!(scratch.run(&["run", "-c", "raise ValueError('\\x1b[2J\\r\\u202eno')"]), @r"
+    ! error: ValueError: \u{1b}[2J\u{d}\u{202e}no
+    !  --> <code>:1:7
+    !   |
+    ! 1 | raise ValueError('\x1b[2J\r\u202eno')
+    !   |       ^^^^^^^^^^
+    ! page: docs/guides/sandbox-outcomes.md#raised
+    exit 1
+    ");
+}
+
+#[test]
 fn what_to_run_must_be_said() {
     let scratch = project();
     assert!(scratch.run(&["run"]).ends_with("exit 2\n"));
