@@ -208,17 +208,18 @@ fn traced(message: &str, traceback: &[Frame], script: &Script) -> String {
 }
 
 fn snippet(level: Level<'_>, message: &str, script: &Script, place: Place) -> String {
-    let Some(start) = offset(script.text, place.line, place.column) else {
+    // The renderer makes other controls visible. One character for another keeps the columns.
+    let text = script.text.replace(|character| matches!(character, '\u{80}'..='\u{9f}'), "\u{fffd}");
+    let Some(start) = offset(&text, place.line, place.column) else {
         return title(message);
     };
-    let line_end = script.text[start..].find('\n').map_or(script.text.len(), |at| start + at);
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let end = place
         .end
-        .and_then(|(line, column)| offset(script.text, line, column))
-        .unwrap_or_else(|| word_end(script.text, start))
+        .and_then(|(line, column)| offset(&text, line, column))
+        .unwrap_or_else(|| word_end(&text, start))
         .clamp(start, line_end.max(start));
-    // The source itself is made visible by the renderer, which has to count its columns.
-    let source = Snippet::source(script.text)
+    let source = Snippet::source(&text)
         .path(visible_line(script.name))
         .annotation(AnnotationKind::Primary.span(start..end));
     let report = [level.primary_title(visible(message)).element(source)];

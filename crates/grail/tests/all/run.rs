@@ -505,6 +505,15 @@ fn messages_cannot_command_a_terminal() {
     ! page: docs/guides/sandbox-outcomes.md#raised
     exit 1
     ");
+    insta::assert_snapshot!(scratch.run(&["run", "-c", "'\x1b[2J \u{9b}2J \u{202e}'; 1 / 0"]), @"
+    ! error: ZeroDivisionError: division by zero
+    !  --> <code>:1:15
+    !   |
+    ! 1 | '␛[2J �2J �'; 1 / 0
+    !   |               ^
+    ! page: docs/guides/sandbox-outcomes.md#raised
+    exit 1
+    ");
 }
 
 #[test]
