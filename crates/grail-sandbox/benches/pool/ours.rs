@@ -72,7 +72,7 @@ pub(crate) async fn contexts(config: &WorkerConfig, scale: usize) {
         let tools = Toolset::new([Tool::external(search)]).expect("one name each");
         builder.tools(tools).build(workers.clone()).expect("a context")
     });
-    report("a context with schemas and a tool", "grail", "us", times.median());
+    report("a context with schemas and a tool", "grail", "us", times.undisturbed());
 
     let (mut checked, mut unchecked) = (Times::default(), Times::default());
     for _ in 0..5 * scale {
@@ -92,8 +92,8 @@ pub(crate) async fn contexts(config: &WorkerConfig, scale: usize) {
             })
             .await;
     }
-    report("from nothing to the first result", "grail", "us", unchecked.median());
-    report("the same, types checked", "grail", "us", checked.median());
+    report("from nothing to the first result", "grail", "us", unchecked.undisturbed());
+    report("the same, types checked", "grail", "us", checked.undisturbed());
 }
 
 pub(crate) fn stubs(scale: usize) {
@@ -101,8 +101,8 @@ pub(crate) fn stubs(scale: usize) {
     let (mut stubs, mut all) = (Times::default(), Times::default());
     stubs.add_blocking(50 * scale, || StubModule::new().inputs(&schema).output(&schema).text());
     all.add_blocking(50 * scale, || StubModule::new().inputs(&wide_schema(100)).text());
-    report("stubs for 100 fields", "grail", "us", stubs.median());
-    report("the same, with compiling the schema", "grail", "us", all.median());
+    report("stubs for 100 fields", "grail", "us", stubs.undisturbed());
+    report("the same, with compiling the schema", "grail", "us", all.undisturbed());
 }
 
 /// A schema of so many fields of all kinds, every fifth an object.
