@@ -11,7 +11,8 @@ use crate::value::Value;
 /// Tools by name. Cheap to clone; every operation gives a new set.
 #[derive(Clone, Debug, Default)]
 pub struct Toolset {
-    entries: Vec<Entry>,
+    /// Shared: every run holds its context's set.
+    entries: Arc<Vec<Entry>>,
 }
 
 #[derive(Clone, Debug)]
@@ -38,33 +39,32 @@ impl Toolset {
             .into_iter()
             .map(|tool| Entry { tool, needs_approval: false, middleware: Vec::new() })
             .collect();
-        Self { entries }.validated()
+        Self { entries: Arc::new(entries) }.validated()
     }
 
     /// Both sets; a name in both is refused.
     pub fn combine(mut self, other: Self) -> Result<Self, ToolsetError> {
-        self.entries.extend(other.entries);
+        Arc::make_mut(&mut self.entries).extend(other.entries.iter().cloned());
         self.validated()
     }
 
     pub fn filter(mut self, keep: impl Fn(&Tool) -> bool) -> Self {
-        self.entries.retain(|entry| keep(&entry.tool));
+        Arc::make_mut(&mut self.entries).retain(|entry| keep(&entry.tool));
         self
     }
 
     /// `search` becomes `github_search` under the prefix `github_`.
     pub fn prefix(self, prefix: &str) -> Result<Self, ToolsetError> {
-        let renamed = |entry: Entry| {
+        let renamed = |entry: &Entry| {
             let name = format!("{prefix}{}", entry.tool.name());
-            Entry { tool: entry.tool.renamed(name), ..entry }
+            Entry { tool: entry.tool.clone().renamed(name), ..entry.clone() }
         };
-        Self { entries: self.entries.into_iter().map(renamed).collect() }.validated()
+        Self { entries: Arc::new(self.entries.iter().map(renamed).collect()) }.validated()
     }
 
     pub fn rename(mut self, from: &str, to: &str) -> Result<Self, ToolsetError> {
         let existing = self.names().join(", ");
-        let entry = self
-            .entries
+        let entry = Arc::make_mut(&mut self.entries)
             .iter_mut()
             .find(|entry| entry.tool.name() == from)
             .ok_or_else(|| ToolsetError::Unknown { name: from.to_owned(), existing })?;
@@ -74,7 +74,7 @@ impl Toolset {
 
     /// Calls of these tools suspend the run until somebody decides.
     pub fn require_approval(mut self, which: impl Fn(&Tool) -> bool) -> Self {
-        for entry in &mut self.entries {
+        for entry in Arc::make_mut(&mut self.entries) {
             entry.needs_approval |= which(&entry.tool);
         }
         self
@@ -83,7 +83,7 @@ impl Toolset {
     /// Puts `middleware` round every tool of the set.
     pub fn wrap(mut self, middleware: impl Middleware + 'static) -> Self {
         let middleware: Arc<dyn Middleware> = Arc::new(middleware);
-        for entry in &mut self.entries {
+        for entry in Arc::make_mut(&mut self.entries) {
             entry.middleware.insert(0, Arc::clone(&middleware));
         }
         self
