@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use encoding_rs::Encoding;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Files larger than this are refused: offsets are 32 bits wide, and no hand-written module comes near it.
@@ -24,7 +24,7 @@ pub struct Source {
 }
 
 /// A place in the text as people count it: both from 1, columns in characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Position {
     pub line: u32,
     pub column: u32,
