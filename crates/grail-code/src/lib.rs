@@ -12,6 +12,7 @@ pub mod layout;
 pub mod outline;
 pub mod project;
 pub mod query;
+pub mod recipe;
 pub mod refactor;
 pub mod rename;
 pub mod semantic;

@@ -14,6 +14,8 @@ mod remove_parameter;
 mod stub;
 mod target;
 
+pub(crate) use entity::{MethodKind, method_kind};
+
 pub use add_parameter::{ParameterPosition, ParameterSpec, add_parameter};
 pub use error::{Place, RefactorError};
 pub use extract::{Extraction, Selection, extract_function};

@@ -13,6 +13,7 @@ mod unsaid;
 mod writer;
 
 pub use definition::{Codemod, DefinitionError, Rule};
+pub(crate) use replace::replace_matches;
 pub use replace::{Replacements, replace_all};
 pub use run::{CodemodError, FileOutcome, Transformation, apply_to_file, may_apply};
 pub use template::{Template, TemplateError};

@@ -13,7 +13,9 @@ use super::precedence::{Precedence, needs_parentheses, slot_of};
 use super::render::{Copy, Place, Rendered, is_compound, parenthesize, render};
 use super::template::{Form, Template, has_bare_line_break, open_brackets};
 use super::unsaid::Mentioned;
-use crate::layout::{CommaList, LeadingComments, block_indentation, remove_list_items, remove_statements};
+use crate::layout::{
+    CommaList, LeadingComments, block_indentation, remove_decorator, remove_list_items, remove_statements,
+};
 use crate::query::{Match, Pattern, find_all};
 use crate::tree::{TokenSpan, string_literal};
 use crate::{
@@ -37,7 +39,11 @@ pub fn replace_all<'a>(
     pattern: &Pattern,
     template: &Template,
 ) -> Replacements {
-    let matches = find_all(parsed, semantic, pattern);
+    replace_matches(parsed, find_all(parsed, semantic, pattern), template)
+}
+
+/// Replaces these matches of the template's pattern, which are in source order.
+pub(crate) fn replace_matches(parsed: &Parsed, matches: Vec<Match>, template: &Template) -> Replacements {
     if matches.is_empty() {
         return Replacements::default();
     }
@@ -439,11 +445,7 @@ fn remove_all(parsed: &Parsed, matches: &[Match]) -> Replacements {
                 items.entry(parent.id()).or_default().push(first.id());
             }
             _ if first.kind() == Kind::Decorator => {
-                let next = parsed
-                    .token_after(first.span().end)
-                    .and_then(|newline| parsed.token_after(newline.range_span().end));
-                let next = next.map_or(first.span().end, |token| token.range_span().start);
-                result.edits.push(Edit::remove(Span::new(first.span().start, next)));
+                result.edits.extend(remove_decorator(first));
             }
             _ => {
                 let reason = "only statements, decorators and items of a list can be removed";

@@ -1,12 +1,14 @@
-//! Edits that respect how a file is laid out: items of comma-separated lists, whole statements, indentation.
+//! Edits that respect how a file is laid out: items of comma-separated lists, whole statements, headers, indentation.
 //!
 //! These work on text and tokens, never by printing a tree: what they do not remove keeps its comments, quotes and line breaks.
 
+mod definition;
 mod list;
 mod statement;
 
 use ruff_python_ast::token::TokenKind;
 
+pub use definition::{DecoratorPlace, add_decorator, annotate_parameter, annotate_return, remove_decorator};
 pub use list::{CommaList, insert_list_item, insert_list_items, remove_list_items};
 pub use statement::{LeadingComments, remove_statement, remove_statements};
 

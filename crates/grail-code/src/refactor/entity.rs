@@ -375,7 +375,7 @@ impl<'a> Names<'a> {
 
 /// How a method takes its first argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MethodKind {
+pub(crate) enum MethodKind {
     Instance,
     Class,
     Static,
@@ -384,7 +384,7 @@ pub(super) enum MethodKind {
 }
 
 /// The kind of a function that stands in a class body.
-pub(super) fn method_kind(function: Node<'_>) -> MethodKind {
+pub(crate) fn method_kind(function: Node<'_>) -> MethodKind {
     let name = function.child(Field::Name).map_or("", Node::text);
     let is_decorated = |name: &str| {
         function.list(Field::Decorators).any(|decorator| {

@@ -9,6 +9,7 @@ mod definitions;
 use super::error::{Place, RefactorError};
 use super::{Location, Note};
 use crate::imports::{self, ImportRequest};
+use crate::layout::{annotate_parameter, annotate_return};
 use crate::semantic::ScopeId;
 use crate::tree::ParameterKind;
 use crate::{Edit, Field, Kind, Node, ProjectFile, Semantic, Span, edit};
@@ -123,24 +124,12 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn parameter(&mut self, parameter: Node<'a>, annotation: Node<'a>, scope: ScopeId) {
-        let Some(name) = parameter.child(Field::Name) else { return };
         let existing = parameter.child(Field::Annotation);
         if existing.is_some() && !self.options.overwrite {
             return;
         }
         let Some(text) = self.translate(annotation, parameter, scope) else { return };
-        match (existing, parameter.child(Field::Default)) {
-            (Some(existing), _) => self.write(Edit::replace(existing.span_with_parentheses(), text)),
-            (None, Some(default)) => {
-                let gap = Span::new(name.span().end, default.span_with_parentheses().start);
-                if gap.of(self.file.parsed.text()).trim() == "=" {
-                    self.write(Edit::replace(gap, format!(": {text} = ")));
-                } else {
-                    self.write(Edit::insert(name.span().end, format!(": {text}")));
-                }
-            }
-            (None, None) => self.write(Edit::insert(name.span().end, format!(": {text}"))),
-        }
+        self.write(annotate_parameter(parameter, &text));
     }
 
     fn returns(&mut self, function: Node<'a>, annotation: Node<'a>, scope: ScopeId) {
@@ -149,13 +138,7 @@ impl<'a> Writer<'_, 'a> {
             return;
         }
         let Some(text) = self.translate(annotation, function, scope) else { return };
-        match (existing, function.child(Field::Params)) {
-            (Some(existing), _) => self.write(Edit::replace(existing.span_with_parentheses(), text)),
-            (None, Some(parameters)) => {
-                self.write(Edit::insert(parameters.span().end, format!(" -> {text}")))
-            }
-            (None, None) => {}
-        }
+        self.write(annotate_return(function, &text));
     }
 
     fn variables(&mut self, given: &Definitions<'a>, found: &Definitions<'a>) {
@@ -181,12 +164,13 @@ impl<'a> Writer<'_, 'a> {
         let scope = self.translator.header_scope(statement);
         let Some(text) = self.translate(annotation, variable.node, scope) else { return };
         if let Some(existing) = existing {
-            return self.write(Edit::replace(existing.span_with_parentheses(), text));
+            return self.write(vec![Edit::replace(existing.span_with_parentheses(), text)]);
         }
         let mut targets = statement.list(Field::Targets);
         let is_alone = targets.next() == Some(variable.node) && targets.next().is_none();
         if statement.kind() == Kind::Assign && is_alone {
-            return self.write(Edit::insert(variable.node.span_with_parentheses().end, format!(": {text}")));
+            let end = variable.node.span_with_parentheses().end;
+            return self.write(vec![Edit::insert(end, format!(": {text}"))]);
         }
         // Several targets cannot carry an annotation; a declaration before them can.
         let source = self.file.parsed.source();
@@ -195,7 +179,7 @@ impl<'a> Writer<'_, 'a> {
         let is_first = source.line_start(start) + indentation.len() as u32 == start;
         if is_first && variable.node.kind() == Kind::Name {
             let declaration = format!("{}: {text}{}{indentation}", variable.node.text(), source.newline());
-            self.write(Edit::insert(start, declaration));
+            self.write(vec![Edit::insert(start, declaration)]);
         } else {
             self.note_source(variable.node, "there is no room for an annotation here".to_owned());
         }
@@ -211,9 +195,10 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
-    fn write(&mut self, edit: Edit) {
-        self.edits.push(edit);
-        self.annotations += 1;
+    /// One annotation.
+    fn write(&mut self, edits: Vec<Edit>) {
+        self.annotations += usize::from(!edits.is_empty());
+        self.edits.extend(edits);
     }
 
     fn note_source(&mut self, node: Node<'a>, message: String) {

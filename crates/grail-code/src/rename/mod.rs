@@ -13,13 +13,15 @@ mod symbol;
 mod target;
 mod usages;
 
+use std::fmt;
+
 use ruff_python_stdlib::identifiers::is_identifier;
 use ruff_python_stdlib::keyword::is_keyword;
 use serde::Serialize;
 use thiserror::Error;
 
 pub use dotted::{DottedChange, rename_dotted};
-pub use plan::{rename_at, rename_named};
+pub use plan::{rename_at, rename_in, rename_named};
 pub use relocate::{FileText, ImportCycle, ModuleMove, MoveError, RenamedModule, move_symbol, rename_module};
 pub use symbol::rename_in_file;
 pub use usages::{Usages, usages_at, usages_named};
@@ -63,6 +65,17 @@ pub struct Place {
     pub span: Span,
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position { line, column } = self.at;
+        match self.path.as_str() {
+            // A file that was bound on its own has no path.
+            "" => write!(formatter, "line {line}, column {column},"),
+            path => write!(formatter, "{path}:{line}:{column}"),
+        }
+    }
+}
+
 /// Knows what types know: who refers to a method, an attribute, or a parameter by keyword.
 pub trait MemberOracle {
     /// References to the definition whose name stands at `offset`.
@@ -104,12 +117,9 @@ pub enum RenameError {
     OutsideProject { name: String },
     #[error("`{name}` can only be renamed by types, which this build does not have")]
     NeedsTypes { name: String },
-    #[error("cannot rename `{old}` to `{new}`: {}:{}:{} already binds `{new}`", place.path, place.at.line, place.at.column)]
+    #[error("cannot rename `{old}` to `{new}`: {place} already binds `{new}`")]
     Collision { old: String, new: String, place: Place },
-    #[error(
-        "cannot rename `{old}` to `{new}`: the name at {}:{}:{} would mean something else",
-        place.path, place.at.line, place.at.column
-    )]
+    #[error("cannot rename `{old}` to `{new}`: the name at {place} would mean something else")]
     Capture { old: String, new: String, place: Place },
     #[error("`{path}` does not parse at {}:{}: {message}", at.line, at.column)]
     Broken { path: String, at: Position, message: String },

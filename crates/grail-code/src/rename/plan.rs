@@ -6,10 +6,10 @@ use super::check::{check_rename, place};
 use super::member::rename_member;
 use super::parameter::keyword_edits;
 use super::symbol::{docstring_edits, reference_edits, rename_in_file, word_edits_in_docstrings};
-use super::target::{Bound, Target, broken, full_name, target_at, target_named};
+use super::target::{Bound, BoundFile, Target, broken, full_name, target_at, target_named, target_of_node};
 use super::{MemberOracle, Place, RenameError, RenameOptions, RenamePlan, validate};
 use crate::semantic::{BindingKind, Origin, ScopeKind, SymbolId};
-use crate::{Edit, Field, FileEdits, Kind, Position, Project, Semantic, Span, edit};
+use crate::{Edit, Field, FileEdits, Kind, Node, Position, Project, Semantic, Span, edit};
 
 /// Renames the thing at a position of a file.
 pub fn rename_at(
@@ -37,6 +37,23 @@ pub fn rename_named(
     let bound = Bound::new(project);
     let target = target_named(&bound, name)?;
     rename(&bound, target, new, options, oracle)
+}
+
+/// Renames what a `Name` or `Identifier` stands for, within its file alone. What other files import is not asked.
+pub fn rename_in(
+    semantic: &Semantic<'_>,
+    name: Node<'_>,
+    new: &str,
+    options: &RenameOptions,
+) -> Result<Vec<Edit>, RenameError> {
+    let parsed = semantic.parsed();
+    let own = BoundFile { path: "", semantic: Semantic::of_module(parsed, semantic.module().clone()) };
+    let bound = Bound { files: vec![own] };
+    let target = target_of_node(&bound, 0, parsed.node(name.id())).ok_or_else(|| {
+        RenameError::NotAName { path: String::new(), at: parsed.source().position(name.span().start) }
+    })??;
+    let plan = rename(&bound, target, new, options, None)?;
+    Ok(plan.files.into_iter().flat_map(|file| file.edits).collect())
 }
 
 fn rename(

@@ -60,7 +60,12 @@ pub(super) fn target_at(bound: &Bound<'_>, path: &str, at: Position) -> Result<T
     target_of_node(bound, file, node).ok_or_else(not_a_name)?
 }
 
-fn target_of_node(bound: &Bound<'_>, file: usize, node: Node<'_>) -> Option<Result<Target, RenameError>> {
+/// The thing that a node of a file names.
+pub(super) fn target_of_node(
+    bound: &Bound<'_>,
+    file: usize,
+    node: Node<'_>,
+) -> Option<Result<Target, RenameError>> {
     let semantic = &bound.files[file].semantic;
     if !matches!(node.kind(), Kind::Name | Kind::Identifier) {
         return None;

@@ -17,6 +17,7 @@ mod properties;
 mod query;
 mod query_properties;
 mod query_structural;
+mod recipe;
 mod refactor;
 mod rename;
 mod semantic;

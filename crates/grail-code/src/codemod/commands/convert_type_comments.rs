@@ -7,6 +7,7 @@ use ruff_python_ast::token::TokenKind;
 use super::interpolation::Refusal;
 use super::type_comment::{Annotations, Signature, Type, TypeComment};
 use super::{Argument, Arguments, Command, CommandContext, CommandError, CommandOutcome};
+use crate::layout::{annotate_parameter, annotate_return};
 use crate::semantic::ScopeKind;
 use crate::tree::{ParameterKind, TokenSpan};
 use crate::{Edit, Field, Kind, Node, Span};
@@ -209,16 +210,13 @@ fn function(annotations: &Annotations<'_, '_>, function: Node<'_>) -> Converted 
         }
         let common = types.as_ref().and_then(|types| types.get(index).copied().flatten());
         let Some(ty) = own.as_ref().map(Type::root).or(common) else { continue };
-        let Some(name) = param.child(Field::Name) else { continue };
-        let text = annotations.text(ty, function, true)?;
-        edits.push(Edit::insert(name.span().end, format!(": {text}")));
-        edits.extend(space_around_default(context, *param, name));
+        edits.extend(annotate_parameter(*param, &annotations.text(ty, function, true)?));
     }
     if let (Some((_, removal)), Some(signature)) = (&signature_comment, &signature) {
         edits.push(Edit::remove(*removal));
         if function.child(Field::Returns).is_none() {
             let text = annotations.text(signature.returns.root(), function, true)?;
-            edits.push(Edit::insert(parameters.span().end, format!(" -> {text}")));
+            edits.extend(annotate_return(function, &text));
         }
     }
     Ok(edits)
@@ -279,14 +277,4 @@ fn fit<'t>(
     } else {
         Err(Refusal("the comment does not have as many types as there are parameters"))
     }
-}
-
-/// `a=1` is written `a: int = 1` once annotated.
-fn space_around_default(context: &CommandContext<'_>, param: Node<'_>, name: Node<'_>) -> Option<Edit> {
-    let default = param.child(Field::Default)?;
-    let equal =
-        context.parsed.token_after(name.span().end).filter(|token| token.kind() == TokenKind::Equal)?;
-    let equal = equal.range_span();
-    let is_tight = equal.start == name.span().end && default.span_with_parentheses().start == equal.end;
-    is_tight.then(|| Edit::replace(equal, " = "))
 }

@@ -2,7 +2,8 @@
 
 use super::{Argument, Arguments, Command, CommandContext, CommandError, CommandOutcome};
 use crate::imports::ImportRequest;
-use crate::{Edit, Field, Kind, Node, Source, Span, parse_expression};
+use crate::layout::{DecoratorPlace, add_decorator, remove_decorator};
+use crate::{Field, Kind, Node, Source, parse_expression};
 
 const TARGET: Argument = Argument {
     name: "target",
@@ -59,9 +60,9 @@ fn add(context: &CommandContext<'_>, arguments: &Arguments) -> Result<CommandOut
             expected: "an expression",
         });
     }
-    let is_outer = match arguments.get("position") {
-        "outer" => true,
-        "inner" => false,
+    let place = match arguments.get("position") {
+        "outer" => DecoratorPlace::Outer,
+        "inner" => DecoratorPlace::Inner,
         value => {
             return Err(CommandError::InvalidArgument {
                 argument: "position",
@@ -70,30 +71,9 @@ fn add(context: &CommandContext<'_>, arguments: &Arguments) -> Result<CommandOut
             });
         }
     };
-    let source = context.parsed.source();
     let mut outcome = CommandOutcome::default();
     for definition in targets(context, arguments)? {
-        let has_it = definition
-            .list(Field::Decorators)
-            .any(|decorator| decorator.child(Field::Expression).is_some_and(|it| it.text() == text));
-        if has_it {
-            continue;
-        }
-        let last = definition.list(Field::Decorators).last();
-        let start = match last {
-            Some(last) if !is_outer => context
-                .parsed
-                .tokens_in(Span::new(last.span().end, definition.span().end))
-                .iter()
-                .find(|token| {
-                    use ruff_python_ast::token::TokenKind;
-                    matches!(token.kind(), TokenKind::Def | TokenKind::Class | TokenKind::Async)
-                })
-                .map_or(definition.span().start, |token| crate::tree::TokenSpan::range_span(token).start),
-            _ => definition.span().start,
-        };
-        let indentation = source.indentation(start);
-        outcome.edits.push(Edit::insert(start, format!("@{text}{}{indentation}", source.newline())));
+        outcome.edits.extend(add_decorator(definition, text, place));
     }
     let import = arguments.get("import");
     if !outcome.edits.is_empty() && !import.is_empty() {
@@ -109,7 +89,6 @@ fn add(context: &CommandContext<'_>, arguments: &Arguments) -> Result<CommandOut
 
 fn remove(context: &CommandContext<'_>, arguments: &Arguments) -> Result<CommandOutcome, CommandError> {
     let wanted = arguments.get("decorator").trim().trim_start_matches('@');
-    let source = context.parsed.source();
     let mut outcome = CommandOutcome::default();
     for definition in targets(context, arguments)? {
         for decorator in definition.list(Field::Decorators) {
@@ -121,32 +100,11 @@ fn remove(context: &CommandContext<'_>, arguments: &Arguments) -> Result<Command
             if !is_wanted {
                 continue;
             }
-            let line_end = source.line_end(decorator.span().end);
-            let behind = Span::new(decorator.span().end, line_end).of(source.text()).trim();
-            if behind.is_empty() || is_about_the_line(behind) {
-                let start = source.line_start(decorator.span().start);
-                outcome
-                    .edits
-                    .push(Edit::remove(Span::new(start, source.next_line_start(decorator.span().end))));
-            } else {
-                // The comment gets the line.
-                let gap = source.text()[decorator.span().end as usize..].len()
-                    - source.text()[decorator.span().end as usize..].trim_start_matches([' ', '\t']).len();
-                let end = decorator.span().end + gap as u32;
-                outcome.edits.push(Edit::remove(Span::new(decorator.span().start, end)));
-            }
+            outcome.edits.extend(remove_decorator(decorator));
             outcome.remove_imports_if_unused.extend(context.imports_used_in(&[expression.span()]));
         }
     }
     Ok(outcome)
-}
-
-/// Whether a comment only makes sense on the line it stands on.
-fn is_about_the_line(comment: &str) -> bool {
-    let content = comment.trim_start_matches('#').trim_start();
-    ["noqa", "type:", "pragma", "pylint:", "ruff:", "pyright:", "mypy:"]
-        .iter()
-        .any(|marker| content.starts_with(marker))
 }
 
 fn targets<'a>(context: &CommandContext<'a>, arguments: &Arguments) -> Result<Vec<Node<'a>>, CommandError> {
