@@ -3,8 +3,28 @@
 //! A [`Pack`] is the `rules/` folder of a skill. Its rules are Markdown files that document, define and test themselves. A [`RuleSet`] is
 //! the rules that are in force, compiled; it turns parsed files into [`Finding`]s. This crate returns data and writes nothing.
 
+mod check;
 mod error;
+mod file;
 mod finding;
+mod fixing;
+mod kind;
+mod pack;
+mod rule;
+mod ruleset;
+mod spec;
+mod suppression;
 
+pub use check::{Checker, FileCheck, PythonRules};
 pub use error::{RuleProblem, RulesError};
+pub use file::FileUnderCheck;
 pub use finding::{Finding, Fix, Layer, Safety, Severity};
+pub use fixing::{FixProblem, Fixed, MAX_ROUNDS, fix_text};
+pub use kind::{Artifact, ArtifactKind};
+pub use pack::{Origin, Pack};
+pub use rule::{
+    CompiledRule, Example, ExampleFile, Expectation, Options, ProjectQuery, PythonRule, Requirement, Rule,
+};
+pub use ruleset::{FileReport, RuleSet, RuleSetBuilder, SYNTAX_ERROR, syntax_findings};
+pub use spec::{SpecFailure, SpecReport, test_rule};
+pub use suppression::{INVALID_SUPPRESSION, Suppressions, UNUSED_SUPPRESSION};

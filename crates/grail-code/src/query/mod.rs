@@ -150,10 +150,19 @@ pub fn find_all<'a>(parsed: &'a Parsed, semantic: Option<&Semantic<'a>>, pattern
 
 /// Every match at or below a node.
 pub fn find_within<'a>(node: Node<'a>, semantic: Option<&Semantic<'a>>, pattern: &Pattern) -> Vec<Match> {
-    let parsed = node.parsed();
+    find_among(node.subtree(), node.parsed(), semantic, pattern)
+}
+
+/// The matches among some nodes of one file, for callers that know where to look.
+pub fn find_among<'a>(
+    nodes: impl Iterator<Item = Node<'a>>,
+    parsed: &'a Parsed,
+    semantic: Option<&Semantic<'a>>,
+    pattern: &Pattern,
+) -> Vec<Match> {
     let own = (pattern.needs_names && semantic.is_none()).then(|| Semantic::new(parsed));
     let mut search = Search::new(&pattern.program, parsed, semantic.or(own.as_ref()));
-    node.subtree().filter_map(|node| pattern.match_at(&mut search, node)).collect()
+    nodes.filter_map(|node| pattern.match_at(&mut search, node)).collect()
 }
 
 /// The captures of a match of this node itself.

@@ -1,0 +1,69 @@
+//! One file through the layers that Grail has itself: syntax, rules, fixes.
+
+use std::sync::Arc;
+
+use grail_code::{ModuleName, Parsed, Source, parse_module};
+
+use crate::file::FileUnderCheck;
+use crate::fixing::{Fixed, fix_text};
+use crate::ruleset::{FileReport, RuleSet, syntax_findings};
+use crate::{CompiledRule, Finding, RuleProblem, Safety};
+
+/// Runs rules that are written in Python. Whoever checks brings one, because it takes worker processes.
+pub trait PythonRules: Sync {
+    /// What a rule's `check(tree)` says about one file.
+    fn check_file(&self, rule: &CompiledRule, file: &FileUnderCheck<'_>)
+    -> Result<Vec<Finding>, RuleProblem>;
+}
+
+/// Checks files with a set of rules.
+#[derive(Clone, Copy)]
+pub struct Checker<'c> {
+    pub rules: &'c RuleSet,
+    pub python: Option<&'c dyn PythonRules>,
+}
+
+/// What came of one file: what was found, and rules that could not do their work.
+#[derive(Debug, Default)]
+pub struct FileCheck {
+    pub report: FileReport,
+    pub problems: Vec<RuleProblem>,
+}
+
+impl Checker<'_> {
+    /// Syntax and rules. Findings are raw: suppressions are applied by [`RuleSet::settle`] when rules across files have had their say.
+    pub fn look(&self, file: &FileUnderCheck<'_>) -> FileCheck {
+        let mut check = FileCheck { report: self.rules.look(file), problems: Vec::new() };
+        if let Some(python) = self.python {
+            for index in std::mem::take(&mut check.report.python) {
+                let Some(rule) = self.rules.rule(index) else { continue };
+                match python.check_file(rule, file) {
+                    Ok(findings) => check.report.findings.extend(findings),
+                    Err(problem) => check.problems.push(problem),
+                }
+            }
+        }
+        check.report.findings.extend(syntax_findings(file));
+        check
+    }
+
+    /// A file on its own: what is found and not suppressed.
+    pub fn check(&self, file: &FileUnderCheck<'_>) -> FileCheck {
+        let mut check = self.look(file);
+        self.rules.settle(&mut check.report, &file.path);
+        check
+    }
+
+    /// Fixes a file on its own until nothing is left to fix.
+    pub fn fix(&self, path: &Arc<str>, module: &ModuleName, text: &str, allowed: Safety) -> Fixed {
+        fix_text(text, allowed, |text| {
+            let parsed = parse_module(Source::from_text(text));
+            self.check(&FileUnderCheck::new(Arc::clone(path), module.clone(), &parsed)).report.findings
+        })
+    }
+
+    /// As [`Checker::check`], for a text that is parsed already.
+    pub fn check_parsed(&self, path: &Arc<str>, module: &ModuleName, parsed: &Parsed) -> FileCheck {
+        self.check(&FileUnderCheck::new(Arc::clone(path), module.clone(), parsed))
+    }
+}

@@ -1,0 +1,162 @@
+//! Artifact kinds: what a skill calls a component, a service or a test, how to recognise one, and where a new one goes.
+
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobMatcher};
+use grail_code::query::Pattern;
+use grail_code::{Field, Kind as NodeKind, Node, NodeId};
+use serde::Deserialize;
+
+use crate::file::FileUnderCheck;
+use crate::{Layer, RuleProblem};
+
+/// One artifact kind, as `rules/pack.toml` declares it.
+pub struct ArtifactKind {
+    pub name: String,
+    pub description: String,
+    /// Any of these makes a function or class an artifact of this kind.
+    pub(crate) patterns: Vec<Pattern>,
+    /// In files of these names every top-level function and class that could be one is one.
+    pub(crate) files: Vec<GlobMatcher>,
+    /// Which definitions it may be.
+    pub(crate) shapes: Vec<NodeKind>,
+    /// The rules that apply to it beside those that name it under `applies-to`.
+    pub rules: Vec<String>,
+    /// Where a new one goes: `src/{package}/components/{name}.py`.
+    pub file: Option<String>,
+    /// The template for a new one: a file in `templates/`.
+    pub template: Option<String>,
+    /// The layers that must pass before one is accepted.
+    pub checks: Vec<Layer>,
+}
+
+/// A function or class that is of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    pub kind: String,
+    pub name: String,
+    pub(crate) node: NodeId,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct KindData {
+    description: String,
+    #[serde(default)]
+    recognise: Vec<toml::Spanned<String>>,
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    shape: Vec<String>,
+    #[serde(default)]
+    rules: Vec<String>,
+    file: Option<String>,
+    template: Option<String>,
+    #[serde(default = "default_checks")]
+    checks: Vec<Layer>,
+}
+
+fn default_checks() -> Vec<Layer> {
+    vec![Layer::Syntax, Layer::Rules]
+}
+
+impl ArtifactKind {
+    pub(crate) fn compile(path: &Path, text: &str, name: &str, data: KindData) -> Result<Self, RuleProblem> {
+        let problem = |message: String| RuleProblem::new(path, 0, format!("kind `{name}`: {message}"));
+        let compile = |pattern: &toml::Spanned<String>| {
+            Pattern::parse(pattern.get_ref()).map_err(|error| {
+                let line = text[..pattern.span().start.min(text.len())].matches('\n').count() + 1;
+                let mut problem = RuleProblem::new(path, line, format!("kind `{name}`: {}", error.message));
+                problem.hint = error.hint;
+                problem
+            })
+        };
+        let patterns = data.recognise.iter().map(compile).collect::<Result<_, _>>()?;
+        let glob = |glob: &String| {
+            Glob::new(glob).map(|glob| glob.compile_matcher()).map_err(|error| problem(error.to_string()))
+        };
+        let files = data.files.iter().map(glob).collect::<Result<_, _>>()?;
+        let shape = |name: &String| match name.as_str() {
+            "function" => Ok(NodeKind::FunctionDef),
+            "class" => Ok(NodeKind::ClassDef),
+            other => Err(problem(format!("`{other}` is no shape")).hint("`function` or `class`")),
+        };
+        let mut shapes = data.shape.iter().map(shape).collect::<Result<Vec<_>, _>>()?;
+        if shapes.is_empty() {
+            shapes = vec![NodeKind::FunctionDef, NodeKind::ClassDef];
+        }
+        if let Some(template) = data.file.iter().chain(&data.template).find(|path| !stays_inside(path)) {
+            return Err(problem(format!("`{template}` leads out of its folder")));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            description: data.description,
+            patterns,
+            files,
+            shapes,
+            rules: data.rules,
+            file: data.file,
+            template: data.template,
+            checks: data.checks,
+        })
+    }
+
+    /// The artifacts of this kind in a file. A kind that is forced takes every public function and class at the top.
+    pub(crate) fn artifacts<'a>(&self, file: &FileUnderCheck<'a>, is_forced: bool) -> Vec<Artifact> {
+        let is_by_name = is_forced || self.files.iter().any(|glob| glob.is_match(file.path.as_ref()));
+        let mut found: Vec<NodeId> = Vec::new();
+        if is_by_name {
+            let body = file.parsed.root().list(Field::Body);
+            found.extend(
+                body.filter(|node| self.shapes.contains(&node.kind()) && is_public(*node)).map(Node::id),
+            );
+        }
+        if !is_forced {
+            for pattern in &self.patterns {
+                found.extend(file.find(pattern).into_iter().map(|found| found.node));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        let artifact = |node: NodeId| {
+            let name = file.parsed.node(node).child(Field::Name)?.text().to_owned();
+            Some(Artifact { kind: self.name.clone(), name, node })
+        };
+        found
+            .into_iter()
+            .filter(|node| self.shapes.contains(&file.parsed.node(*node).kind()))
+            .filter_map(artifact)
+            .collect()
+    }
+
+    /// The path of a new artifact, below the project's root.
+    pub fn path_for(&self, name: &str) -> Option<PathBuf> {
+        let is_plain = |c: char| c.is_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return None;
+        }
+        self.file.as_ref().map(|template| PathBuf::from(template.replace("{name}", &snake_case(name))))
+    }
+}
+
+fn is_public(node: Node<'_>) -> bool {
+    node.child(Field::Name).is_some_and(|name| !name.text().starts_with('_'))
+}
+
+fn stays_inside(path: &str) -> bool {
+    !path.starts_with(['/', '\\']) && !path.split(['/', '\\']).any(|part| part == "..")
+}
+
+/// `UserCard` → `user_card`.
+fn snake_case(name: &str) -> String {
+    let mut result = String::new();
+    let mut previous_is_lower = false;
+    for c in name.chars() {
+        if c.is_uppercase() && previous_is_lower {
+            result.push('_');
+        }
+        previous_is_lower = c.is_lowercase() || c.is_numeric();
+        result.extend(c.to_lowercase());
+    }
+    result
+}

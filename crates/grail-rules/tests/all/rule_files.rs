@@ -1,0 +1,207 @@
+//! Rule files: what they may say, what running their own examples finds, and how mistakes are pointed at.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use grail_rules::{Origin, Pack, test_rule};
+
+const PACK: &str = r#"
+[kinds.view]
+description = "A function that answers a request"
+recognise = ["@view\ndef $NAME($$$)"]
+files = ["**/views.py"]
+shape = ["function"]
+"#;
+
+const DECORATOR: &str = r#"---
+id: view-decorator
+severity: error
+applies-to: [view]
+fix: safe
+options: {decorator: "app.web:view"}
+---
+
+# A view is decorated
+
+The router finds views by their decorator. One without it is never called.
+
+```yaml rule
+require: {decorators: ["$$$", {type: Decorator, expression: "%{decorator.name}"}, "$$$"]}
+message: "the view `$NAME` is not decorated with `@%{decorator.name}`"
+fix:
+  title: Add `@%{decorator.name}`
+  steps:
+    - add_decorator: "%{decorator.name}"
+    - add_import: "%{decorator}"
+```
+
+## Bad
+
+```python app/views.py
+# error: the view `index` is not decorated with `@view`
+def index(request):
+    return 1
+```
+
+```python fixed app/views.py
+from app.web import view
+
+
+@view
+def index(request):
+    return 1
+```
+
+## Bad: with another decorator's name
+
+```toml
+decorator = "shop:page"
+```
+
+```python app/views.py
+def index(request):  # error: the view `index` is not decorated with `@page`
+    return 1
+```
+
+## Good
+
+```python
+from app.web import view
+
+
+@view
+def index(request):
+    return 1
+
+
+def helper(request):
+    return 2
+```
+"#;
+
+const PRINT: &str = r#"---
+id: no-print
+severity: warning
+fix: unsafe
+---
+
+# Nothing is printed
+
+```yaml rule
+match: def $F($$$)
+forbid: print($TEXT)
+message: "`$F` prints `$TEXT`"
+fix:
+  title: Log it
+  steps:
+    - replace: log.info($TEXT)
+    - add_import: app:log
+```
+
+## Bad
+
+```python
+def f():
+    print("a")  # warning: `f` prints `"a"`
+    print("b", "c")
+```
+
+```python fixed
+from app import log
+
+
+def f():
+    log.info("a")
+    print("b", "c")
+```
+
+## Good
+
+```python
+print("at the top")
+```
+"#;
+
+fn pack(files: &[(&str, &str)]) -> Pack {
+    let files: BTreeMap<String, String> =
+        files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    Pack::read("mine", Origin::Project, Path::new("mine"), &files).expect("a pack")
+}
+
+fn failures(pack: &Pack) -> Vec<String> {
+    pack.problems
+        .iter()
+        .map(ToString::to_string)
+        .chain(pack.rules.iter().flat_map(|rule| {
+            let report = test_rule(rule, &pack.kinds, None);
+            report
+                .failures
+                .into_iter()
+                .map(|failure| format!("{}:{}: {}", report.rule, failure.line, failure.message))
+                .collect::<Vec<_>>()
+        }))
+        .collect()
+}
+
+#[test]
+fn rules_pass_their_own_examples() {
+    let pack = pack(&[
+        ("rules/pack.toml", PACK),
+        ("rules/view-decorator.md", DECORATOR),
+        ("rules/no-print.md", PRINT),
+    ]);
+    assert_eq!(failures(&pack), Vec::<String>::new());
+}
+
+#[test]
+fn a_rule_without_examples_of_both_kinds_is_refused() {
+    let text = PRINT.split("## Bad").next().expect("text");
+    insta::assert_snapshot!(failures(&pack(&[("rules/no-print.md", text)])).join("\n"), @r"
+    no-print:1: the rule has no bad example that it finds; add a section `## Bad` with a block of Python and `# error: message` behind the line
+    no-print:1: the rule has no good example that it passes; add a section `## Good` with a block of Python
+    no-print:1: the rule has a fix, but no example shows what it makes of bad code; add a block that starts with ```python fixed
+    ");
+}
+
+#[test]
+fn examples_that_do_not_hold_are_pointed_at() {
+    let text = PRINT
+        .replace("prints `\"a\"`", "shouts")
+        .replace("print(\"at the top\")", "def g(): print(1)")
+        .replace("log.info(\"a\")", "log.debug(\"a\")");
+    insta::assert_snapshot!(failures(&pack(&[("rules/no-print.md", &text)])).join("\n"), @r#"
+    no-print:24: expected, not found: warning: `f` shouts
+    no-print:24: found, not expected: warning: `f` prints `"a"`
+    no-print:29: the fix gives `log.info("a")` on line 5, not `log.debug("a")`
+    no-print:40: found in good code: warning: `g` prints `1`
+    "#);
+}
+
+#[test]
+fn mistakes_in_a_rule_point_at_their_line() {
+    let check = |text: &str| failures(&pack(&[("rules/no-print.md", text)])).join("\n");
+    insta::assert_snapshot!(check(&PRINT.replace("severity: warning", "severity: loud")), @"
+    mine/rules/no-print.md:3: unknown variant `loud`, expected one of info, warning, error
+    ");
+    insta::assert_snapshot!(check(&PRINT.replace("forbid: print($TEXT)", "forbid: print($TEXT")), @"
+    mine/rules/no-print.md:11: invalid pattern: unexpected EOF while parsing
+    ");
+    insta::assert_snapshot!(check(&PRINT.replace("`$F` prints", "`$G` prints")), @"
+    mine/rules/no-print.md:12: no pattern of this rule captures `$G`
+    ");
+    insta::assert_snapshot!(check(&PRINT.replace("forbid:", "forbids:")), @"
+    mine/rules/no-print.md:11: unknown field `forbids`, expected one of match, where, inside, not_inside, unless, require, forbid, at, message, help, fix
+    ");
+    insta::assert_snapshot!(check(&PRINT.replace("- add_import: app:log", "- add_inport: app:log")), @r#"
+    mine/rules/no-print.md:14: `{"add_inport":"app:log"}` is no step of a fix
+    "#);
+    insta::assert_snapshot!(check(&PRINT.replace("fix: unsafe\n", "")), @"
+    mine/rules/no-print.md:2: the definition has a fix, but the front matter does not say how safe it is
+    ");
+    insta::assert_snapshot!(check(&PRINT.replace("id: no-print", "id: no_print")), @"
+    mine/rules/no-print.md:2: `no_print` is not an id
+    ");
+    insta::assert_snapshot!(check(&PRINT.replace("message: \"", "message: \"%{colour} ")), @"
+    mine/rules/no-print.md:12: the rule has no option `colour`
+    ");
+}
