@@ -2,6 +2,7 @@
 //!
 //! Every key is optional, an unknown key is an error: a misspelt setting must never be silently ignored.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -28,6 +29,7 @@ pub struct Config {
     pub project: ProjectConfig,
     pub code: CodeConfig,
     pub sandbox: SandboxConfig,
+    pub check: CheckConfig,
     /// `[policies.NAME]` as written. What a policy may say is known to the sandbox, which reads and checks it.
     pub policies: toml::Table,
 }
@@ -55,6 +57,50 @@ pub struct CodeConfig {
 pub struct SandboxConfig {
     /// The policy that runs are held to unless they name another: a preset or one of `[policies]`.
     pub policy: Option<String>,
+}
+
+/// Which rules are in force, and what else a check runs.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct CheckConfig {
+    /// Rules and packs that are in force whatever libraries the project uses; `ALL` means every one.
+    pub select: Vec<String>,
+    /// Rules and packs that are not in force.
+    pub ignore: Vec<String>,
+    /// Rules and packs that are not in force in files that match a glob.
+    pub per_path: BTreeMap<String, Vec<String>>,
+    /// `error`, `warning` or `info`, by rule.
+    pub severity: BTreeMap<String, String>,
+    /// Values for the options of rules, by rule. What options there are is known to the rules.
+    pub options: BTreeMap<String, toml::Table>,
+    /// Versions of libraries, where the project itself does not say: `tdom = "0.1.20"`.
+    pub target: BTreeMap<String, String>,
+    /// Whether fixes that may change what the code means are applied too.
+    pub unsafe_fixes: bool,
+    pub lint: ToolConfig,
+    pub types: ToolConfig,
+    pub tests: TestsConfig,
+}
+
+/// A layer of a check that another tool runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ToolConfig {
+    /// Whether a check without `--layer` runs it.
+    pub enabled: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct TestsConfig {
+    /// Whether a check without `--layer` runs them.
+    pub enabled: bool,
+    /// The command; `pytest` if there is none.
+    pub command: Vec<String>,
+    /// `local`, `wasm`, or `auto`: what the code needs.
+    pub runner: Option<String>,
+    /// Seconds after which the tests are stopped.
+    pub timeout: Option<u64>,
 }
 
 /// A Python version such as `3.14`.

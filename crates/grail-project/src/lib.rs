@@ -16,8 +16,8 @@ mod write;
 
 pub use apply::{ChangeSet, FileChange, FileOutcome, NewFile, map_files, map_sources};
 pub use config::{
-    CONFIG_FILE, CodeConfig, Config, Project, ProjectConfig, SandboxConfig, TargetVersion, find_root,
-    load_config,
+    CONFIG_FILE, CheckConfig, CodeConfig, Config, Project, ProjectConfig, SandboxConfig, TargetVersion,
+    TestsConfig, ToolConfig, find_root, load_config,
 };
 pub use diff::unified_diff;
 pub use error::{ConfigProblem, ProjectError};

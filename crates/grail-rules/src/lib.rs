@@ -9,9 +9,11 @@ mod file;
 mod finding;
 mod fixing;
 mod kind;
+mod library;
 mod pack;
 mod rule;
 mod ruleset;
+mod selection;
 mod spec;
 mod suppression;
 
@@ -21,10 +23,12 @@ pub use file::FileUnderCheck;
 pub use finding::{Finding, Fix, Layer, Safety, Severity};
 pub use fixing::{FixProblem, Fixed, MAX_ROUNDS, fix_text};
 pub use kind::{Artifact, ArtifactKind};
+pub use library::{Library, SKILLS_FOLDER, Shadowed};
 pub use pack::{Origin, Pack};
 pub use rule::{
     CompiledRule, Example, ExampleFile, Expectation, Options, ProjectQuery, PythonRule, Requirement, Rule,
 };
 pub use ruleset::{FileReport, RuleSet, RuleSetBuilder, SYNTAX_ERROR, syntax_findings};
+pub use selection::{ALL, Selection, Usage};
 pub use spec::{SpecFailure, SpecReport, test_rule};
 pub use suppression::{INVALID_SUPPRESSION, Suppressions, UNUSED_SUPPRESSION};
