@@ -43,3 +43,11 @@ venv:
 # The sandbox beside its peers: speed and memory
 bench-sandbox *arguments:
     scripts/bench-sandbox {{arguments}}
+
+# Python 3.14 in WebAssembly and a virtual environment, for what runs Python for real
+runtimes:
+    scripts/runtimes
+
+# The reference examples through ruff, ty and their tests, and attempts to get out of the WebAssembly runner
+examples *checks:
+    scripts/examples {{checks}}
