@@ -71,7 +71,7 @@ error: `ROOT/grail.toml:1:2`: unknown key `tools`
   |
 1 | [tools]
   |  ^^^^^
-hint: known here: `project`, `code`, `sandbox`, `policies`
+hint: known here: `project`, `code`, `sandbox`, `check`, `policies`
 ",
     );
 }
