@@ -3,12 +3,15 @@
 //! A [`Pack`] is the `rules/` folder of a skill. Its rules are Markdown files that document, define and test themselves. A [`RuleSet`] is
 //! the rules that are in force, compiled; it turns parsed files into [`Finding`]s. This crate returns data and writes nothing.
 
+mod bounded;
 mod check;
 mod error;
 mod file;
 mod finding;
 mod fixing;
 mod kind;
+pub mod layers;
+pub mod libraries;
 mod library;
 mod pack;
 mod rule;
@@ -16,6 +19,7 @@ mod ruleset;
 mod selection;
 mod spec;
 mod suppression;
+pub mod tools;
 
 pub use check::{Checker, FileCheck, PythonRules};
 pub use error::{RuleProblem, RulesError};

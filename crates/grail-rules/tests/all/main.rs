@@ -1,4 +1,12 @@
 //! One binary for all integration tests of the crate: one module per topic.
 
+#![allow(clippy::unwrap_used)]
+
 mod built_in;
+mod libraries;
+mod lint;
 mod rule_files;
+mod test_layer;
+mod tool_project;
+mod tools;
+mod types;

@@ -1,0 +1,245 @@
+//! Runs one program of somebody else: without a shell, for a bounded time, with bounded output.
+//!
+//! The host keeps the deadline and ends the program with everything it started (on Unix its process group; elsewhere the program itself).
+//! What comes back is bytes; whoever asked for them decides whether they make sense.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a running program is looked at while it says nothing.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long the output of a program that has ended may stay open, held by what it started.
+const GRACE: Duration = Duration::from_millis(500);
+const CHUNK: usize = 64 * 1024;
+
+/// What to run and how far it may go.
+#[derive(Clone, Debug)]
+pub(crate) struct Invocation {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) directory: PathBuf,
+    /// Written to its standard input, which then ends.
+    pub(crate) input: Vec<u8>,
+    pub(crate) environment: Environment,
+    pub(crate) deadline: Duration,
+    pub(crate) stdout: Capture,
+    pub(crate) stderr: Capture,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Environment {
+    /// Ours, without what would colour the output or send it elsewhere.
+    Plain,
+    Empty,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Capture {
+    /// All of it; a program that writes more is stopped.
+    Whole(usize),
+    /// The last bytes; the rest is dropped.
+    Tail(usize),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    /// `None` if a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(crate) enum ProcessProblem {
+    NotStarted(io::Error),
+    Deadline(Duration),
+    TooMuchOutput(usize),
+    /// It ended, but something it started keeps its output open.
+    OutputLeftOpen,
+}
+
+/// Variables that make tools colour what is not a terminal, or write where nobody looks.
+const DROPPED_VARIABLES: [&str; 7] = [
+    "CLICOLOR_FORCE",
+    "FORCE_COLOR",
+    "PY_COLORS",
+    "RUFF_OUTPUT_FILE",
+    "RUFF_OUTPUT_FORMAT",
+    "TY_OUTPUT_FORMAT",
+    "COLORTERM",
+];
+
+/// Runs to the end, or to one of the limits.
+pub(crate) fn run(invocation: &Invocation) -> Result<Output, ProcessProblem> {
+    // A day is for ever, and keeps the sum from overflowing.
+    let end = Instant::now() + invocation.deadline.min(Duration::from_secs(24 * 60 * 60));
+    let mut running =
+        Running { child: start(invocation).map_err(ProcessProblem::NotStarted)?, is_over: false };
+    let streams = attend(&mut running.child, invocation).map_err(ProcessProblem::NotStarted)?;
+    let mut captured: [Option<Vec<u8>>; 2] = [None, None];
+    let mut status: Option<(ExitStatus, Instant)> = None;
+    loop {
+        let now = Instant::now();
+        if status.is_none() {
+            let found = running.child.try_wait().map_err(ProcessProblem::NotStarted)?;
+            status = found.map(|found| (found, now));
+        }
+        let has_all = captured.iter().all(Option::is_some);
+        match status {
+            Some((status, _)) if has_all => {
+                running.is_over = true;
+                let [stdout, stderr] = captured.map(Option::unwrap_or_default);
+                return Ok(Output { code: status.code(), stdout, stderr });
+            }
+            Some((_, ended)) if now >= ended + 2 * GRACE => return Err(ProcessProblem::OutputLeftOpen),
+            Some((_, ended)) if now >= ended + GRACE => running.end_group(),
+            _ => {}
+        }
+        if now >= end {
+            return Err(ProcessProblem::Deadline(invocation.deadline));
+        }
+        let patience = LOOK.min(end - now);
+        if has_all {
+            // Its output is closed, so the end is a matter of microseconds; or it closed its output to stay.
+            thread::sleep(patience.min(Duration::from_millis(1)));
+            continue;
+        }
+        match streams.recv_timeout(patience) {
+            Ok(Event::Ended(stream, bytes)) => captured[stream as usize] = Some(bytes),
+            Ok(Event::Overflow(limit)) => return Err(ProcessProblem::TooMuchOutput(limit)),
+            Err(RecvTimeoutError::Timeout) => {}
+            // A reader that ends without a word found its pipe broken.
+            Err(RecvTimeoutError::Disconnected) => captured.iter_mut().for_each(|stream| {
+                stream.get_or_insert_default();
+            }),
+        }
+    }
+}
+
+/// A child that does not outlive its owner.
+struct Running {
+    child: Child,
+    is_over: bool,
+}
+
+impl Running {
+    #[cfg(unix)]
+    fn end_group(&self) {
+        // The group may be gone already.
+        let _ = rustix::process::kill_process_group(
+            rustix::process::Pid::from_child(&self.child),
+            rustix::process::Signal::KILL,
+        );
+    }
+
+    #[cfg(not(unix))]
+    fn end_group(&self) {}
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.end_group();
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn start(invocation: &Invocation) -> io::Result<Child> {
+    let mut command = Command::new(&invocation.program);
+    command.args(&invocation.arguments).current_dir(&invocation.directory);
+    match invocation.environment {
+        Environment::Empty => {
+            command.env_clear();
+        }
+        Environment::Plain => {
+            DROPPED_VARIABLES.iter().for_each(|name| {
+                command.env_remove(name);
+            });
+            command.env("NO_COLOR", "1");
+        }
+    }
+    command.stdin(if invocation.input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    // A program that was written a moment ago may still be open in a process forked at the same time.
+    let mut attempts = 0;
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && attempts < 20 => attempts += 1,
+            other => return other,
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Stream {
+    Stdout,
+    Stderr,
+}
+
+enum Event {
+    Ended(Stream, Vec<u8>),
+    Overflow(usize),
+}
+
+/// Threads that feed and drain the pipes, so that none of them can fill up and stop the program.
+fn attend(child: &mut Child, invocation: &Invocation) -> io::Result<Receiver<Event>> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        drain(stdout, Stream::Stdout, invocation.stdout, sender.clone())?;
+    }
+    if let Some(stderr) = child.stderr.take() {
+        drain(stderr, Stream::Stderr, invocation.stderr, sender)?;
+    }
+    if let Some(mut stdin) = child.stdin.take() {
+        let input = invocation.input.clone();
+        // A program may end without reading everything: a broken pipe is its own affair.
+        thread::Builder::new().spawn(move || stdin.write_all(&input).is_ok())?;
+    }
+    Ok(receiver)
+}
+
+fn drain(
+    mut pipe: impl Read + Send + 'static,
+    stream: Stream,
+    capture: Capture,
+    events: Sender<Event>,
+) -> io::Result<()> {
+    let body = move || {
+        let mut kept = Vec::new();
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let count = match pipe.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            kept.extend_from_slice(&chunk[..count]);
+            match capture {
+                Capture::Whole(limit) if kept.len() > limit => {
+                    let _ = events.send(Event::Overflow(limit));
+                    return;
+                }
+                Capture::Tail(limit) if kept.len() > limit + CHUNK => {
+                    kept.drain(..kept.len() - limit);
+                }
+                _ => {}
+            }
+        }
+        if let Capture::Tail(limit) = capture {
+            kept.drain(..kept.len().saturating_sub(limit));
+        }
+        let _ = events.send(Event::Ended(stream, kept));
+    };
+    thread::Builder::new().spawn(body).map(|_| ())
+}
