@@ -163,15 +163,14 @@ impl Context {
         inputs: impl Serialize,
         options: &CallOptions,
     ) -> Result<Ready, Box<Ending>> {
-        let policy = self.inner.policy.tighten(&options.limits).map_err(|error| {
+        let limits = self.inner.policy.limits_under(&options.limits).map_err(|error| {
             Box::new(Ending::InvalidInput {
                 errors: vec![FieldError { path: String::new(), message: error.to_string() }],
             })
         })?;
         let inputs = self.inputs(inputs)?;
-        let program =
-            self.checked_program(code, &policy.limits, self.inner.rule, &self.undeclared(&inputs)).await?;
-        Ok(Ready { program, inputs, limits: policy.limits })
+        let program = self.checked_program(code, &limits, self.inner.rule, &self.undeclared(&inputs)).await?;
+        Ok(Ready { program, inputs, limits })
     }
 
     /// Validates inputs and turns them into the variables the code sees.
@@ -348,9 +347,5 @@ impl Context {
 }
 
 pub(crate) fn unavailable(error: &SandboxError) -> Ending {
-    crashed(error)
-}
-
-fn crashed(error: &impl ToString) -> Ending {
-    Ending::WorkerCrashed(crate::outcome::Crash { message: error.to_string() })
+    Ending::NoWorker { message: error.to_string() }
 }

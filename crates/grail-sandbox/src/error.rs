@@ -1,5 +1,7 @@
 //! What could not be done at all. What *code* did, or what happened to it, is an [`crate::Outcome`], never an error.
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 use crate::approvals::ApprovalError;
@@ -11,6 +13,8 @@ use crate::tool::ToolsetError;
 pub enum SandboxError {
     #[error("no worker could be started from `{program}`: {reason}")]
     WorkerUnavailable { program: String, reason: String },
+    #[error("all {most} workers were busy for {wait:?}")]
+    WorkersBusy { most: usize, wait: Duration },
     #[error(transparent)]
     Approval(#[from] ApprovalError),
     #[error(transparent)]
@@ -37,6 +41,9 @@ impl SandboxError {
                 "the worker must be an executable of the same version that can be started from here"
                     .to_owned(),
             ),
+            Self::WorkersBusy { .. } => {
+                Some("run it again later, or configure more workers or a longer wait".to_owned())
+            }
             _ => None,
         }
     }

@@ -56,6 +56,10 @@ pub enum Ending {
         errors: Vec<FieldError>,
         value: Value,
     },
+    /// There was no worker to run it: all were busy, or none could be started. Nothing ran.
+    NoWorker {
+        message: String,
+    },
     /// The worker died. Only this run is lost.
     WorkerCrashed(Crash),
     /// A tool that needs approval was called; the paused run is kept under this id.
@@ -211,6 +215,7 @@ impl Ending {
             Self::LimitHit(_) => "limit-hit",
             Self::ToolFailed(_) => "tool-failed",
             Self::InvalidOutput { .. } => "invalid-output",
+            Self::NoWorker { .. } => "no-worker",
             Self::WorkerCrashed(_) => "worker-crashed",
             Self::AwaitingApproval { .. } => "awaiting-approval",
         }
@@ -227,6 +232,7 @@ impl Ending {
             Self::LimitHit(_) => "make the code need less, or raise the limit as far as the policy allows",
             Self::ToolFailed(_) => "mend the tool, or catch its exception in the code",
             Self::InvalidOutput { .. } => "return what the output schema declares at the named fields",
+            Self::NoWorker { .. } => "run it again later, or see to the workers; nothing ran",
             Self::WorkerCrashed(_) => {
                 "run it again: only this run is lost; if it crashes again, simplify the code"
             }

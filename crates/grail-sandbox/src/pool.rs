@@ -7,23 +7,24 @@
 #[cfg(feature = "in-process")]
 mod in_process;
 mod link;
+mod process;
+mod slots;
 
 use std::env;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use monty_pool::{Pool, PoolConfig, PoolError, ReplConfig};
-use monty_proto::pb;
-use monty_types::ResourceLimits;
+use monty_proto::{PROTOCOL_VERSION, pb};
+use monty_types::{MONTY_VERSION, ResourceLimits};
 use serde::Deserialize;
-use tokio::sync::{OnceCell, Semaphore};
-use tokio::time::timeout;
 
 use crate::error::SandboxError;
 use crate::outcome::TypeProblem;
 use crate::policy::Limits;
+
+use slots::Slots;
 
 pub(crate) use link::{Link, LivePrinter, Lost, PrintSink};
 
@@ -32,9 +33,6 @@ pub(crate) const SCRIPT: &str = "main.py";
 
 /// The name of the worker binary that this crate builds.
 const WORKER_BINARY: &str = "grail-sandbox-worker";
-
-/// A worker is replaced after so many runs, so that no slow leak of the engine can grow for ever.
-const RUNS_PER_WORKER: u32 = 10_000;
 
 /// Starting, configuring or resetting a worker takes milliseconds; one that takes longer than this is broken.
 pub(crate) const HOUSEKEEPING: Duration = Duration::from_secs(20);
@@ -65,7 +63,7 @@ enum Inner {
     Processes {
         config: WorkerConfig,
         runners: Slots,
-        checkers: OnceCell<Slots>,
+        checkers: OnceLock<Slots>,
     },
     #[cfg(feature = "in-process")]
     Threads,
@@ -94,14 +92,9 @@ impl WorkerConfig {
 impl Workers {
     /// Starts the warm workers. Must be called inside a tokio runtime.
     pub async fn start(config: WorkerConfig) -> Result<Self, SandboxError> {
-        let mut pool = pool_config(&config.program);
-        pool.min_processes = config.warm.min(config.most);
-        pool.max_processes = config.most.max(1);
-        let runners = Slots::new(pool, &config).await?;
-        if config.warm > 0 {
-            greet(&runners.pool, &config.program).await?;
-        }
-        Ok(Self { inner: Arc::new(Inner::Processes { config, runners, checkers: OnceCell::new() }) })
+        let runners = Slots::new(config.most.max(1));
+        runners.warm_up(config.warm.min(config.most), &config).await?;
+        Ok(Self { inner: Arc::new(Inner::Processes { config, runners, checkers: OnceLock::new() }) })
     }
 
     /// Runs code on threads of this process instead of in worker processes.
@@ -119,9 +112,9 @@ impl Workers {
     pub async fn close(&self) {
         match self.inner.as_ref() {
             Inner::Processes { runners, checkers, .. } => {
-                runners.pool.close().await;
+                runners.close().await;
                 if let Some(checkers) = checkers.get() {
-                    checkers.pool.close().await;
+                    checkers.close().await;
                 }
             }
             #[cfg(feature = "in-process")]
@@ -133,7 +126,7 @@ impl Workers {
     pub(crate) async fn runner(&self, limits: &Limits) -> Result<Link, SandboxError> {
         let limits = resource_limits(limits);
         match self.inner.as_ref() {
-            Inner::Processes { config, runners, .. } => runners.take(&session_config(limits), config).await,
+            Inner::Processes { config, runners, .. } => runners.take(session(&limits), config).await,
             #[cfg(feature = "in-process")]
             Inner::Threads => thread_link(&limits),
         }
@@ -151,7 +144,8 @@ impl Workers {
             requirements: vec![stubs.to_owned(), code.to_owned()],
         });
         let answer = link.turn(request, within, &mut PrintSink::silent()).await;
-        link.finish().await;
+        // What a checker keeps between checks is not the next one's business, and its reset takes time.
+        link.finish(u64::MAX).await;
         Ok(answer.and_then(|event| match event.kind {
             Some(pb::child_event::Kind::Ok(_)) => Ok(Vec::new()),
             Some(pb::child_event::Kind::TypingError(error)) => type_problems(&error.diagnostics),
@@ -168,13 +162,8 @@ impl Workers {
         let limits = ResourceLimits::default().max_memory(CHECKER_MEMORY);
         match self.inner.as_ref() {
             Inner::Processes { config, checkers, .. } => {
-                let checkers = checkers.get_or_try_init(|| async {
-                    let mut pool = pool_config(&config.program);
-                    pool.min_processes = 0;
-                    pool.max_processes = config.most.clamp(1, 2);
-                    Slots::new(pool, config).await
-                });
-                checkers.await?.take(&session_config(limits), config).await
+                let checkers = checkers.get_or_init(|| Slots::new(config.most.clamp(1, 2)));
+                checkers.take(session(&limits), config).await
             }
             #[cfg(feature = "in-process")]
             Inner::Threads => thread_link(&limits),
@@ -182,43 +171,15 @@ impl Workers {
     }
 }
 
-/// A pool, and as many slots as it may have workers. Whoever holds a slot gets a worker without waiting, so that the time until it
-/// answers can be bounded: a worker that is silent there would otherwise hang its run for ever.
-struct Slots {
-    pool: Pool,
-    free: Arc<Semaphore>,
-}
-
-impl Slots {
-    async fn new(pool: PoolConfig, config: &WorkerConfig) -> Result<Self, SandboxError> {
-        let free = Arc::new(Semaphore::new(pool.max_processes));
-        let pool = Pool::new(pool).await.map_err(|error| unavailable(&config.program, &error))?;
-        Ok(Self { pool, free })
+/// The request that begins a session.
+fn session(limits: &ResourceLimits) -> pb::Configure {
+    pb::Configure {
+        script_name: SCRIPT.to_owned(),
+        limits: Some(limits.into()),
+        protocol_version: PROTOCOL_VERSION,
+        monty_version: MONTY_VERSION.to_owned(),
+        ..pb::Configure::default()
     }
-
-    async fn take(&self, session: &ReplConfig, config: &WorkerConfig) -> Result<Link, SandboxError> {
-        let silent = |reason: &str| SandboxError::WorkerUnavailable {
-            program: config.program.display().to_string(),
-            reason: reason.to_owned(),
-        };
-        let slot = Arc::clone(&self.free).acquire_owned();
-        let slot = match config.wait {
-            Some(wait) => {
-                timeout(wait, slot).await.map_err(|_| silent("all workers were busy for too long"))?
-            }
-            None => slot.await,
-        };
-        let slot = slot.map_err(|_| silent("the pool is closed"))?;
-        let checkout = timeout(HOUSEKEEPING, self.pool.checkout(session)).await;
-        let checkout = checkout.map_err(|_| silent("it does not answer"))?;
-        checkout
-            .map(|checkout| Link::new(checkout, slot))
-            .map_err(|error| unavailable(&config.program, &error))
-    }
-}
-
-fn session_config(limits: ResourceLimits) -> ReplConfig {
-    ReplConfig { script_name: SCRIPT.to_owned(), limits: Some(limits), ..ReplConfig::default() }
 }
 
 #[cfg(feature = "in-process")]
@@ -228,28 +189,6 @@ fn thread_link(limits: &ResourceLimits) -> Result<Link, SandboxError> {
     })
 }
 
-/// Has one worker answer, so that a program that is no worker is found out here and not by a run that waits for it.
-async fn greet(runners: &Pool, program: &Path) -> Result<(), SandboxError> {
-    let greeting = async { runners.checkout(&ReplConfig::default()).await?.finish().await };
-    match timeout(HOUSEKEEPING, greeting).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(unavailable(program, &error)),
-        Err(_) => Err(SandboxError::WorkerUnavailable {
-            program: program.display().to_string(),
-            reason: format!("it did not answer within {HOUSEKEEPING:?}; is it a worker?"),
-        }),
-    }
-}
-
-fn pool_config(program: &Path) -> PoolConfig {
-    let mut config = PoolConfig::subprocess(program);
-    config.request_timeout = None;
-    // Deadlines are kept per turn by `Link`, which knows what a turn may take.
-    config.duration_limit_grace = None;
-    config.max_checkouts_per_worker = Some(RUNS_PER_WORKER);
-    config
-}
-
 fn resource_limits(limits: &Limits) -> ResourceLimits {
     ResourceLimits::default()
         .max_duration(limits.max_duration)
@@ -257,10 +196,6 @@ fn resource_limits(limits: &Limits) -> ResourceLimits {
         .max_recursion_depth(limits.max_recursion as usize)
         // One more than ours, which counts over snapshots as well and comes first.
         .max_suspensions((limits.max_suspensions as usize).saturating_add(1))
-}
-
-fn unavailable(program: &Path, error: &PoolError) -> SandboxError {
-    SandboxError::WorkerUnavailable { program: program.display().to_string(), reason: error.to_string() }
 }
 
 /// A broken program can have a problem on every line; nobody reads more than these.

@@ -13,6 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use monty_proto::pb;
 use monty_proto::pb::parent_request::Kind as Request;
 use monty_types::{MontyObject, MontyUuid};
@@ -224,7 +225,7 @@ impl Run {
     /// Gives the worker back.
     pub(crate) async fn finish(&mut self) {
         self.in_flight.abort_all();
-        self.link.finish().await;
+        self.link.finish(self.prints.peak_memory).await;
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
@@ -382,10 +383,15 @@ impl Run {
             (false, true) => {
                 let tools = self.setup.tools.clone();
                 let within = self.setup.limits.tool_timeout;
-                self.in_flight.spawn(async move {
+                let mut answer = Box::pin(async move {
                     let name = call.tool.clone();
                     (id, name, call_tool(tools, call, within).await)
                 });
+                // An answer that is there at once needs no task; all others overlap.
+                match answer.as_mut().now_or_never() {
+                    Some(answer) => self.ready.push(answer),
+                    None => drop(self.in_flight.spawn(answer)),
+                }
                 Reaction::Send(requests::future(id))
             }
         }

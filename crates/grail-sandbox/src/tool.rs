@@ -49,10 +49,14 @@ pub struct Tool {
     handler: Handler,
 }
 
+type Function = Arc<dyn Fn(Call) -> Result<Value, ToolError> + Send + Sync>;
+
 #[derive(Clone)]
 pub(crate) enum Handler {
     /// Called on a thread of its own; the code gets the value at once.
-    Blocking(Arc<dyn Fn(Call) -> Result<Value, ToolError> + Send + Sync>),
+    Blocking(Function),
+    /// Called where the run is driven; the code gets the value at once.
+    Quick(Function),
     /// The code awaits it; several overlap.
     Awaited(Arc<dyn Fn(Call) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync>),
     /// Nobody in this process answers: the run suspends.
@@ -143,6 +147,18 @@ impl Tool {
         Self { signature, handler: Handler::External }
     }
 
+    /// Promises that this tool only computes and is done in microseconds. It is then called on the thread that drives the run, which
+    /// saves the way to another thread and back: most of the time of such a call.
+    ///
+    /// A tool that waits after all, for a disk, a lock or a network, holds up every run that this thread drives, and the limit on the
+    /// time of a tool call cannot stop it. A tool that the code awaits is not changed.
+    pub fn quick(mut self) -> Self {
+        if let Handler::Blocking(function) = self.handler {
+            self.handler = Handler::Quick(function);
+        }
+        self
+    }
+
     pub fn name(&self) -> &str {
         &self.signature.name
     }
@@ -178,6 +194,7 @@ impl fmt::Debug for Tool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.handler {
             Handler::Blocking(_) => "blocking",
+            Handler::Quick(_) => "quick",
             Handler::Awaited(_) => "awaited",
             Handler::External => "external",
         };

@@ -87,6 +87,7 @@ fn serve_requests(mut child: Child, mut checker: Checker, mut sink: Sink) -> Exi
     let mut reader = FrameReader::new(io::stdin().lock());
     // Notes what a worker holds that has done nothing yet: no session pays for that.
     let _ = monty_alloc::set_limit(None, false);
+    sink.peak.begin_session();
     loop {
         let outcome = match reader.read::<pb::ParentRequest>() {
             Ok(Some(request)) => answer(request, &mut child, &mut checker, &mut sink),
@@ -130,12 +131,18 @@ fn answer(
             sink.send(&checker.check(&request.requirements))?;
             return Ok(HandleOutcome::Continue);
         }
-        Some(pb::parent_request::Kind::Configure(_) | pb::parent_request::Kind::Load(_)) => {
-            sink.peak.begin_session()
+        // The next session begins where this one is cleared away. The host has its answer by then and does not wait.
+        Some(pb::parent_request::Kind::Reset(_)) => {
+            let outcome = child.handle(request, sink);
+            sink.peak.begin_session();
+            return outcome;
         }
         _ => {}
     }
-    child.handle(request, sink)
+    sink.peak.begin_turn();
+    let outcome = child.handle(request, sink);
+    sink.peak.end_turn();
+    outcome
 }
 
 /// Writes events to the host, each turn's last one together with the report of its memory.

@@ -17,8 +17,8 @@ impl BarePool {
         Self { pool: Pool::new(PoolConfig::subprocess(program)).await.expect("the engine's worker starts") }
     }
 
-    pub(crate) async fn run(&self, code: &str) -> MontyObject {
-        self.run_with(code, &ReplConfig::default()).await
+    pub(crate) async fn run(&self, code: impl AsRef<str>) -> MontyObject {
+        self.run_with(code.as_ref(), &ReplConfig::default()).await
     }
 
     pub(crate) async fn run_with(&self, code: &str, config: &ReplConfig) -> MontyObject {

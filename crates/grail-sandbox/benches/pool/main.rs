@@ -118,26 +118,33 @@ async fn measure_times(Arguments { worker, monty, scale }: &Arguments) {
 
 /// The time of one call: the time of many less the time of none.
 async fn tool_calls(ours: &ours::Sandbox, bare: Option<&bare::BarePool>, scale: usize) {
-    let (many, none) = (programs::calls(programs::CALLS), programs::calls(0));
-    let mut times: [Times; 6] = Default::default();
+    type Program = fn(usize) -> String;
+    let kinds: [(&str, Program); 3] = [
+        (programs::TOOL_CALL, programs::calls),
+        ("a call of a quick tool", programs::quick_calls),
+        ("an awaited tool call and its answer", programs::awaited_calls),
+    ];
+    let mut our_times: [[Times; 2]; 3] = Default::default();
+    let mut bare_times: [Times; 2] = Default::default();
     for _ in 0..10 {
-        times[0].add(10 * scale, || ours.run(&many)).await;
-        times[1].add(10 * scale, || ours.run(&none)).await;
-        if let Some(bare) = bare {
-            times[2].add(10 * scale, || bare.run(&many)).await;
-            times[3].add(10 * scale, || bare.run(&none)).await;
+        for ((_, program), times) in kinds.iter().zip(&mut our_times) {
+            for (times, calls) in times.iter_mut().zip([programs::CALLS, 0]) {
+                times.add(10 * scale, || ours.run(program(calls))).await;
+            }
         }
-        let (many, none) = (programs::awaited_calls(programs::CALLS), programs::awaited_calls(0));
-        times[4].add(10 * scale, || ours.run(&many)).await;
-        times[5].add(10 * scale, || ours.run(&none)).await;
+        if let Some(bare) = bare {
+            for (times, calls) in bare_times.iter_mut().zip([programs::CALLS, 0]) {
+                times.add(10 * scale, || bare.run(programs::calls(calls))).await;
+            }
+        }
     }
-    let mut each = |many: usize, none: usize| {
-        (times[many].undisturbed() - times[none].undisturbed()) / programs::CALLS as f64
-    };
-    report(programs::TOOL_CALL, "grail", "us", each(0, 1));
-    report("an awaited tool call and its answer", "grail", "us", each(4, 5));
+    let each =
+        |[many, none]: &mut [Times; 2]| (many.undisturbed() - none.undisturbed()) / programs::CALLS as f64;
+    for ((row, _), times) in kinds.iter().zip(&mut our_times) {
+        report(row, "grail", "us", each(times));
+    }
     if bare.is_some() {
-        report(programs::TOOL_CALL, "monty-pool", "us", each(2, 3));
+        report(programs::TOOL_CALL, "monty-pool", "us", each(&mut bare_times));
     }
 }
 

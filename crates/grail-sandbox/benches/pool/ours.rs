@@ -29,8 +29,8 @@ impl Sandbox {
         Self { context: context(workers), key: SnapshotKey::from_bytes([7; 32]) }
     }
 
-    pub(crate) async fn run(&self, code: &str) -> Outcome {
-        let outcome = self.context.execute(code, json!({})).await;
+    pub(crate) async fn run(&self, code: impl AsRef<str>) -> Outcome {
+        let outcome = self.context.execute(code.as_ref(), json!({})).await;
         assert!(outcome.value().is_some(), "{outcome:?}");
         outcome
     }
@@ -56,6 +56,7 @@ pub(crate) fn context(workers: Workers) -> Context {
     let add_later = |numbers: Numbers| async move { Ok(numbers.left + numbers.right) };
     let tools = Toolset::new([
         Tool::typed("add", "Adds.", add).expect("a tool"),
+        Tool::typed("add_quickly", "Adds.", add).expect("a tool").quick(),
         Tool::typed_async("add_later", "Adds, when it likes.", add_later).expect("a tool"),
     ]);
     Context::builder().tools(tools.expect("one name each")).build(workers).expect("a context")

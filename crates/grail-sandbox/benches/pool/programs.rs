@@ -40,6 +40,10 @@ pub(crate) fn calls(times: usize) -> String {
     format!("total = 0\nfor number in range({times}):\n    total = add(total, number)\ntotal\n")
 }
 
+pub(crate) fn quick_calls(times: usize) -> String {
+    calls(times).replace("add(", "add_quickly(")
+}
+
 pub(crate) fn awaited_calls(times: usize) -> String {
     format!("total = 0\nfor number in range({times}):\n    total = await add_later(total, number)\ntotal\n")
 }

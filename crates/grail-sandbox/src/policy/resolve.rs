@@ -191,7 +191,12 @@ impl ResolvedPolicy {
     /// # Errors
     /// A limit is looser than it was and the policy does not allow that much.
     pub fn tighten(&self, guard: &ResourceGuard) -> Result<Self, PolicyError> {
-        let mut tightened = self.clone();
+        Ok(Self { limits: self.limits_under(guard)?, ..self.clone() })
+    }
+
+    /// The limits alone that [`ResolvedPolicy::tighten`] gives, for every run anew.
+    pub(crate) fn limits_under(&self, guard: &ResourceGuard) -> Result<Limits, PolicyError> {
+        let mut limits = self.limits.clone();
         for (field, amount) in guard.limits.iter() {
             let ceiling = &self.ceilings[field.index()];
             if amount > ceiling.amount {
@@ -202,9 +207,9 @@ impl ResolvedPolicy {
                     policy: ceiling.policy.clone(),
                 });
             }
-            tightened.limits.set(field, amount);
+            limits.set(field, amount);
         }
-        Ok(tightened)
+        Ok(limits)
     }
 
     /// The most a later layer may ask for, in microseconds, bytes or as a count. Never below the limit itself.

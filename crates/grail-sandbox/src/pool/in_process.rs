@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use monty_proto::worker::{Child, EventSink, HandleOutcome};
-use monty_proto::{FrameError, PROTOCOL_VERSION, pb};
-use monty_types::{MONTY_VERSION, ResourceLimits};
+use monty_proto::{FrameError, pb};
+use monty_types::ResourceLimits;
 use tokio::sync::mpsc as events;
 
 use super::link::{Lost, PrintSink};
@@ -44,14 +44,7 @@ impl InProcess {
                 }
             },
         )?;
-        let configure = pb::Configure {
-            script_name: super::SCRIPT.to_owned(),
-            limits: Some(limits.into()),
-            protocol_version: PROTOCOL_VERSION,
-            monty_version: MONTY_VERSION.to_owned(),
-            ..pb::Configure::default()
-        };
-        let kind = Some(pb::parent_request::Kind::Configure(configure));
+        let kind = Some(pb::parent_request::Kind::Configure(super::session(limits)));
         // The thread has just started; that it takes its first request shows with the first turn.
         let _ = requests.send(pb::ParentRequest { kind, trace_parent: None });
         Ok(Self { requests, events, is_configured: false })

@@ -3,16 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use monty_pool::{Checkout, PoolError, PrintFuture};
-use monty_proto::pb;
-use tokio::sync::{Notify, OwnedSemaphorePermit};
+use monty_proto::{FrameError, pb};
+use monty_types::OOM_EXIT_CODE;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::HOUSEKEEPING;
+use super::process::Process;
+use super::slots::Idle;
 
-/// A checked-out worker. Dropping it kills the process; [`Link::finish`] gives it back.
+/// A session that held no more than this is cleared away in an instant: nobody has to watch it.
+const LIGHT_BYTES: u64 = 1024 * 1024;
+
+/// A worker in use. Dropping it kills the process; [`Link::finish`] gives it back.
 pub(crate) struct Link {
-    checkout: Option<Checkout>,
+    process: Option<Process>,
+    idle: Arc<Idle>,
     /// Given back after the worker: fields are dropped in this order.
     slot: Option<OwnedSemaphorePermit>,
     #[cfg(feature = "in-process")]
@@ -48,9 +54,10 @@ pub(crate) struct PrintSink {
 pub(crate) struct LivePrinter(pub(crate) Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Link {
-    pub(crate) fn new(checkout: Checkout, slot: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(process: Process, idle: Arc<Idle>, slot: OwnedSemaphorePermit) -> Self {
         Self {
-            checkout: Some(checkout),
+            process: Some(process),
+            idle,
             slot: Some(slot),
             #[cfg(feature = "in-process")]
             thread: None,
@@ -59,7 +66,7 @@ impl Link {
 
     #[cfg(feature = "in-process")]
     pub(super) fn in_process(thread: super::in_process::InProcess) -> Self {
-        Self { checkout: None, slot: None, thread: Some(thread) }
+        Self { process: None, idle: Arc::default(), slot: None, thread: Some(thread) }
     }
 
     /// One request and its answer. After an error other than [`Lost::TooLarge`] the worker is gone.
@@ -78,43 +85,95 @@ impl Link {
             }
             return answer;
         }
-        let Some(checkout) = self.checkout.as_mut() else {
-            return Err(Lost::Crashed("its worker is already gone".to_owned()));
-        };
-        let request = pb::ParentRequest { kind: Some(request), trace_parent: None };
-        let flooded = Arc::new(Notify::new());
-        let answer = {
-            let signal = Arc::clone(&flooded);
-            let mut on_event = |event: &pb::ChildEvent| -> PrintFuture {
-                prints.accept(event);
-                if prints.truncated {
-                    signal.notify_one();
-                }
-                Box::pin(std::future::ready(()))
-            };
-            tokio::select! {
-                biased;
-                () = flooded.notified() => Err(Lost::Flooded),
-                answer = timeout(within, checkout.turn_raw(&request, &mut on_event)) => match answer {
-                    Ok(answer) => answer.map_err(lost),
-                    Err(_) => Err(Lost::Late),
-                },
-            }
-        };
-        let answer = if prints.truncated { Err(Lost::Flooded) } else { answer };
-        match &answer {
-            Ok(_) | Err(Lost::TooLarge(_)) => {}
-            Err(_) => self.checkout = None,
+        let mut process =
+            self.process.take().ok_or_else(|| Lost::Crashed("its worker is already gone".to_owned()))?;
+        if let Err(error) = process.queue(request) {
+            // Refused before a byte of it was written.
+            self.process = Some(process);
+            return Err(Lost::TooLarge(format!("a value is too large to send: {error}")));
         }
-        answer
+        // Given up, this drops the process, and that kills it.
+        match timeout(within, exchange(process, prints)).await {
+            Ok(Ok((process, event))) => {
+                self.process = process;
+                Ok(event)
+            }
+            Ok(Err(lost)) => Err(lost),
+            Err(_) => Err(Lost::Late),
+        }
     }
 
     /// Ends the session and gives the worker back. A worker that cannot even do that is killed.
-    pub(crate) async fn finish(&mut self) {
-        if let Some(checkout) = self.checkout.take() {
-            let _ = timeout(HOUSEKEEPING, checkout.finish()).await;
+    ///
+    /// What a session held is given up meanwhile, unless it held so much that this could take time: then it is waited for.
+    pub(crate) async fn finish(&mut self, peak_memory: u64) {
+        if let Some(mut process) = self.process.take() {
+            let reset = async {
+                process.queue_order(pb::parent_request::Kind::Reset(pb::Reset {}))?;
+                process.flush().await?;
+                if peak_memory > LIGHT_BYTES && process.confirm().await?.is_some() {
+                    return Err(FrameError::Truncated);
+                }
+                Ok(process)
+            };
+            if let Ok(Ok(process)) = timeout(HOUSEKEEPING, reset).await {
+                self.idle.give_back(process);
+            }
         }
         self.slot = None;
+    }
+}
+
+/// Writes what is queued and reads up to the event that ends the turn. The process comes back unless that event was its last.
+async fn exchange(
+    mut process: Process,
+    prints: &mut PrintSink,
+) -> Result<(Option<Process>, pb::ChildEvent), Lost> {
+    use pb::child_event::Kind as Event;
+
+    if process.flush().await.is_err() {
+        return Err(ended(process, "it took no request").await);
+    }
+    match process.confirm().await {
+        Ok(None) => {}
+        Ok(Some(event)) => return Ok((None, event)),
+        Err(error) => return Err(broken(process, error).await),
+    }
+    loop {
+        let event = match process.next_event().await {
+            Ok(event) => event,
+            Err(error) => return Err(broken(process, error).await),
+        };
+        match event.kind {
+            Some(Event::Print(_)) => {
+                prints.accept(&event);
+                if prints.truncated {
+                    return Err(Lost::Flooded);
+                }
+            }
+            Some(Event::FatalError(_)) => return Ok((None, event)),
+            Some(_) if !process.is_ahead() => return Ok((Some(process), event)),
+            // Turns alternate strictly: who speaks twice, or says nothing, is not to be believed.
+            _ => return Err(Lost::Crashed("the worker answered out of turn".to_owned())),
+        }
+    }
+}
+
+async fn broken(process: Process, error: FrameError) -> Lost {
+    match error {
+        FrameError::Io(_) | FrameError::Truncated => ended(process, "it ended without an answer").await,
+        FrameError::Decode(_) | FrameError::FrameTooLarge { .. } => {
+            Lost::Crashed(format!("the worker's answer cannot be read: {error}"))
+        }
+    }
+}
+
+/// Why a worker whose pipes are closed has ended.
+async fn ended(process: Process, what: &str) -> Lost {
+    match process.exit_status().await {
+        Some(status) if status.code() == Some(OOM_EXIT_CODE) => Lost::OutOfMemory,
+        Some(status) => Lost::Crashed(format!("the worker died: {what} ({status})")),
+        None => Lost::Crashed(format!("the worker died: {what}")),
     }
 }
 
@@ -153,17 +212,5 @@ impl PrintSink {
 impl std::fmt::Debug for LivePrinter {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("LivePrinter")
-    }
-}
-
-fn lost(error: PoolError) -> Lost {
-    match error {
-        PoolError::Timeout { .. } => Lost::Late,
-        // The only exception a raw turn reports by itself besides an oversized request is the worker's exit at its memory limit.
-        PoolError::Runtime(exception) if exception.exc_type() == monty_types::ExcType::MemoryError => {
-            Lost::OutOfMemory
-        }
-        PoolError::Runtime(exception) => Lost::TooLarge(exception.message().unwrap_or_default().to_owned()),
-        other => Lost::Crashed(other.to_string()),
     }
 }

@@ -1,7 +1,9 @@
 //! The list of tools a run sees, put together from parts.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use thiserror::Error;
 
 use super::middleware::Middleware;
@@ -157,8 +159,12 @@ impl Next<'_> {
                 let finished = tokio::task::spawn_blocking(move || handler(call)).await;
                 finished.unwrap_or_else(|_| Err(panicked(self.tool.name())))
             }
+            Handler::Quick(handler) => {
+                let finished = catch_unwind(AssertUnwindSafe(|| handler(call)));
+                finished.unwrap_or_else(|_| Err(panicked(self.tool.name())))
+            }
             Handler::Awaited(handler) => {
-                let finished = tokio::spawn(handler(call)).await;
+                let finished = AssertUnwindSafe(async { handler(call).await }).catch_unwind().await;
                 finished.unwrap_or_else(|_| Err(panicked(self.tool.name())))
             }
             Handler::External => Err(ToolError::failed(format!(

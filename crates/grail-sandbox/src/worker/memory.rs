@@ -2,12 +2,19 @@
 //!
 //! Two views, and the larger one counts: the bytes the allocator has handed out, which is exact but known only at the moments it is
 //! looked at, and the kernel's high-water mark of resident pages, which misses nothing but counts reused pages as already there.
+//!
+//! The kernel takes longer to say its mark than a small program takes to run. It is not asked about sessions too short to have touched
+//! much memory: pages cannot be cleared faster than the machine can write.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use monty_types::{BASELINE_MEMORY, LIVE_MEMORY};
+
+/// In this time a processor clears a megabyte at most.
+const TOO_SHORT: Duration = Duration::from_micros(50);
 
 /// Descriptors into `/proc` are opened before the walls go up; elsewhere there are none and the allocator's view stands alone.
 pub(super) struct Peak {
@@ -20,6 +27,9 @@ pub(super) struct Peak {
     page_bytes: u64,
     resident_before: u64,
     seen: u64,
+    /// Time spent in the session's turns before this one, and since when this one runs.
+    worked: Duration,
+    turn: Option<Instant>,
 }
 
 impl Peak {
@@ -31,15 +41,29 @@ impl Peak {
             page_bytes: page_bytes(),
             resident_before: 0,
             seen: 0,
+            worked: Duration::ZERO,
+            turn: None,
         }
     }
 
+    /// Between two sessions, when nobody waits for the worker.
     pub(super) fn begin_session(&mut self) {
         // `5` sets the mark back to what is resident now. Where that is forbidden the mark would be an older session's.
         let is_reset = self.reset.as_mut().is_some_and(|reset| reset.write_all(b"5").is_ok());
         let resident = if is_reset { self.resident() } else { None };
         self.resident_before = resident.unwrap_or(u64::MAX);
         self.seen = 0;
+        self.worked = Duration::ZERO;
+        self.turn = None;
+    }
+
+    pub(super) fn begin_turn(&mut self) {
+        self.turn = Some(Instant::now());
+    }
+
+    pub(super) fn end_turn(&mut self) {
+        self.worked = self.worked_so_far();
+        self.turn = None;
     }
 
     /// Looks at the allocator only: a few nanoseconds.
@@ -50,12 +74,19 @@ impl Peak {
         self.seen
     }
 
-    /// Asks the kernel too: some microseconds.
+    /// Asks the kernel too, if the session was long enough to matter: some microseconds.
     pub(super) fn measure(&mut self) -> u64 {
+        if self.worked_so_far() < TOO_SHORT {
+            return self.sample();
+        }
         let mark = self.high_water_mark().unwrap_or(0);
         let resident = mark.saturating_sub(self.resident_before);
         self.seen = self.seen.max(resident);
         self.sample()
+    }
+
+    fn worked_so_far(&self) -> Duration {
+        self.worked + self.turn.map_or(Duration::ZERO, |started| started.elapsed())
     }
 
     #[cfg(unix)]

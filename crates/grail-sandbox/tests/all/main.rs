@@ -16,6 +16,7 @@ mod limits;
 mod observe;
 mod policy;
 mod policy_runs;
+mod pool;
 mod promises;
 mod schema;
 mod schema_properties;

@@ -115,6 +115,25 @@ async fn a_panicking_tool_fails_only_its_call() {
 }
 
 #[tokio::test]
+async fn a_quick_tool_is_called_where_the_run_is_driven() {
+    let driver = std::thread::current().id();
+    let signature = Signature::parse("def is_here() -> bool: ...").expect("a signature");
+    let is_here = Tool::blocking(signature, move |_| Ok(Value::Bool(std::thread::current().id() == driver)));
+    let context = with(set([is_here.clone()])).await;
+    assert_eq!(shown(&context.execute("is_here()", json!({})).await), "False");
+    let context = with(set([is_here.quick()])).await;
+    assert_eq!(shown(&context.execute("is_here()", json!({})).await), "True");
+}
+
+#[tokio::test]
+async fn a_quick_tool_that_panics_fails_only_its_call() {
+    let signature = Signature::parse("def burn() -> int: ...").expect("a signature");
+    let context = with(set([Tool::blocking(signature, |_| panic!("on purpose")).quick()])).await;
+    let caught = "try:\n    burn()\nexcept RuntimeError as error:\n    answer = str(error)\nanswer";
+    assert_eq!(shown(&context.execute(caught, json!({})).await), "'the tool `burn` panicked'");
+}
+
+#[tokio::test]
 async fn wrong_arguments_are_a_type_error_of_the_call() {
     let context = build(Context::builder().tools(set([add()])).without_type_check()).await;
     let outcome = context.execute("add(1)", json!({})).await;

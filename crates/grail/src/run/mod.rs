@@ -305,7 +305,7 @@ pub(crate) fn show(outcome: &Outcome, script: &Script, terminal: &mut Terminal) 
     }
     Ok(match outcome.ending {
         Ending::Value { .. } | Ending::AwaitingApproval { .. } => Exit::Fine,
-        Ending::WorkerCrashed(_) => Exit::CouldNotRun,
+        Ending::WorkerCrashed(_) | Ending::NoWorker { .. } => Exit::CouldNotRun,
         _ => Exit::Findings,
     })
 }

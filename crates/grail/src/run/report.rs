@@ -81,6 +81,10 @@ pub(crate) fn text(outcome: &Outcome, script: &Script, terminal: &mut Terminal) 
             problems.push(fields(&title, errors));
             Some("change the code to return what is declared, or declare what it returns".to_owned())
         }
+        Ending::NoWorker { message } => {
+            problems.push(title(message));
+            Some("nothing ran; run it again later, or see to the workers".to_owned())
+        }
         Ending::WorkerCrashed(crash) => {
             problems.push(title(&crash.message));
             Some("only this run is lost; run it again, and if it crashes again, simplify the code".to_owned())

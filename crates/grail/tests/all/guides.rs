@@ -44,6 +44,7 @@ fn every_way_a_run_can_end_has_its_page() {
             "limit-hit",
             "tool-failed",
             "invalid-output",
+            "no-worker",
             "worker-crashed",
             "awaiting-approval"
         ]
