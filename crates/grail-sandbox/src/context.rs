@@ -19,7 +19,7 @@ use crate::files::{FileSystem, Files};
 use crate::observe::{Metrics, Recorder, Redactor, count_outcome};
 use crate::outcome::{Ending, FieldError, Limit, LimitHit, Note, Outcome, Printed, Usage};
 use crate::policy::{Limits, ResolvedPolicy, ResourceGuard};
-use crate::pool::{LivePrinter, PrintSink, Workers};
+use crate::pool::{LivePrinter, PrintSink, Stay, Workers};
 use crate::program::{Program, ResultRule};
 use crate::run::{Run, Setup, Stop};
 use crate::schema::Schema;
@@ -267,17 +267,19 @@ impl Context {
         stepwise: bool,
         started: Instant,
     ) -> Result<Run, SandboxError> {
-        self.open_program(Arc::clone(&ready.program), ready.limits.clone(), stepwise, started).await
+        let (program, limits) = (Arc::clone(&ready.program), ready.limits.clone());
+        self.open_program(program, limits, Stay::OneRun, stepwise, started).await
     }
 
     pub(crate) async fn open_program(
         &self,
         program: Arc<Program>,
         limits: Limits,
+        stay: Stay,
         stepwise: bool,
         started: Instant,
     ) -> Result<Run, SandboxError> {
-        let link = self.inner.workers.runner(&limits).await?;
+        let link = self.inner.workers.runner(&limits, stay).await?;
         let prints = PrintSink::new(limits.max_output, self.inner.live.clone());
         let files = FileSystem::new(&self.inner.files, self.inner.policy.files);
         let recorder = match self.inner.debug {

@@ -34,6 +34,13 @@ pub(crate) const SCRIPT: &str = "main.py";
 /// The name of the worker binary that this crate builds.
 const WORKER_BINARY: &str = "grail-sandbox-worker";
 
+/// Said with the request that begins a session: it is for one run only. When that has ended and its session was light, the worker clears
+/// the session away without being asked, and the host knows that it does: two rounds between processes less for every run.
+pub(crate) const ONE_RUN: &str = "one-run";
+
+/// A session that held no more than this is cleared away in an instant, and nobody has to watch it.
+pub(crate) const LIGHT_BYTES: u64 = 1024 * 1024;
+
 /// Starting, configuring or resetting a worker takes milliseconds; one that takes longer than this is broken.
 pub(crate) const HOUSEKEEPING: Duration = Duration::from_secs(20);
 
@@ -51,6 +58,13 @@ pub struct WorkerConfig {
     pub most: usize,
     /// How long a run may wait for a free worker. `None` waits as long as it takes.
     pub wait: Option<Duration>,
+}
+
+/// How long a worker is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stay {
+    OneRun,
+    Session,
 }
 
 /// A handle to the worker pools; clones share them.
@@ -122,11 +136,11 @@ impl Workers {
         }
     }
 
-    /// A worker for one run or session.
-    pub(crate) async fn runner(&self, limits: &Limits) -> Result<Link, SandboxError> {
+    /// A worker for one run, or for a session of many.
+    pub(crate) async fn runner(&self, limits: &Limits, stay: Stay) -> Result<Link, SandboxError> {
         let limits = resource_limits(limits);
         match self.inner.as_ref() {
-            Inner::Processes { config, runners, .. } => runners.take(session(&limits), config).await,
+            Inner::Processes { config, runners, .. } => runners.take(&limits, stay, config).await,
             #[cfg(feature = "in-process")]
             Inner::Threads => thread_link(&limits),
         }
@@ -144,8 +158,7 @@ impl Workers {
             requirements: vec![stubs.to_owned(), code.to_owned()],
         });
         let answer = link.turn(request, within, &mut PrintSink::silent()).await;
-        // What a checker keeps between checks is not the next one's business, and its reset takes time.
-        link.finish(u64::MAX).await;
+        link.finish().await;
         Ok(answer.and_then(|event| match event.kind {
             Some(pb::child_event::Kind::Ok(_)) => Ok(Vec::new()),
             Some(pb::child_event::Kind::TypingError(error)) => type_problems(&error.diagnostics),
@@ -163,7 +176,7 @@ impl Workers {
         match self.inner.as_ref() {
             Inner::Processes { config, checkers, .. } => {
                 let checkers = checkers.get_or_init(|| Slots::new(config.most.clamp(1, 2)));
-                checkers.take(session(&limits), config).await
+                checkers.take(&limits, Stay::Session, config).await
             }
             #[cfg(feature = "in-process")]
             Inner::Threads => thread_link(&limits),
@@ -172,14 +185,39 @@ impl Workers {
 }
 
 /// The request that begins a session.
-fn session(limits: &ResourceLimits) -> pb::Configure {
-    pb::Configure {
+fn session(limits: &ResourceLimits, stay: Stay) -> pb::ParentRequest {
+    let configure = pb::Configure {
         script_name: SCRIPT.to_owned(),
         limits: Some(limits.into()),
         protocol_version: PROTOCOL_VERSION,
         monty_version: MONTY_VERSION.to_owned(),
         ..pb::Configure::default()
+    };
+    pb::ParentRequest {
+        kind: Some(pb::parent_request::Kind::Configure(configure)),
+        // The engine reads this field nowhere.
+        trace_parent: (stay == Stay::OneRun).then(|| ONE_RUN.to_owned()),
     }
+}
+
+/// Whether code runs in answer to this request.
+pub(crate) fn runs_code(request: &pb::parent_request::Kind) -> bool {
+    use pb::parent_request::Kind as Request;
+    matches!(
+        request,
+        Request::Feed(_)
+            | Request::ResumeCall(_)
+            | Request::ResumeNameLookup(_)
+            | Request::ResumeFutures(_)
+            | Request::AbortFeed(_)
+    )
+}
+
+/// Whether code that ran has ended with this event, having held little. After it a session for one run is cleared away unasked; host and
+/// worker both decide it here.
+pub(crate) fn is_end_of_light_run(event: &pb::ChildEvent, peak_memory: u64) -> bool {
+    use pb::child_event::Kind as Event;
+    matches!(event.kind, Some(Event::Complete(_) | Event::Error(_))) && peak_memory <= LIGHT_BYTES
 }
 
 #[cfg(feature = "in-process")]

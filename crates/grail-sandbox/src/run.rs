@@ -225,7 +225,7 @@ impl Run {
     /// Gives the worker back.
     pub(crate) async fn finish(&mut self) {
         self.in_flight.abort_all();
-        self.link.finish(self.prints.peak_memory).await;
+        self.link.finish().await;
     }
 
     pub(crate) fn elapsed(&self) -> Duration {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::SandboxError;
 use crate::outcome::{Crash, Ending, Outcome, ToolFailure};
+use crate::pool::Stay;
 use crate::program::{ResultRule, prepare};
 use crate::run::{Run, Stop};
 use crate::snapshot::{Kind, SnapshotKey};
@@ -34,7 +35,7 @@ impl Context {
         let empty = prepare("", ResultRule::Optional)
             .map_err(|_| SandboxError::WorkerUnavailable { program: String::new(), reason: String::new() })?;
         let limits = self.limits().clone();
-        let run = self.open_program(Arc::new(empty), limits, false, Instant::now()).await?;
+        let run = self.open_program(Arc::new(empty), limits, Stay::Session, false, Instant::now()).await?;
         Ok(Session { context: self.clone(), run: Some(run), history: String::new() })
     }
 

@@ -22,6 +22,8 @@ use monty_proto::worker::{Child, EventSink, HandleOutcome, fatal_error_event, pr
 use monty_proto::{FrameError, FrameReader, encode_framed_into, pb};
 use monty_types::LIVE_MEMORY;
 
+use crate::pool::{ONE_RUN, is_end_of_light_run, runs_code};
+
 pub(crate) use self::check::Checker;
 use self::confine::Walls;
 pub use self::confine::{Confinement, Wall};
@@ -85,12 +87,13 @@ fn on_big_stack(work: impl FnOnce() -> ExitCode + Send + 'static) -> io::Result<
 
 fn serve_requests(mut child: Child, mut checker: Checker, mut sink: Sink) -> ExitCode {
     let mut reader = FrameReader::new(io::stdin().lock());
+    let mut session = Session::default();
     // Notes what a worker holds that has done nothing yet: no session pays for that.
     let _ = monty_alloc::set_limit(None, false);
     sink.peak.begin_session();
     loop {
         let outcome = match reader.read::<pb::ParentRequest>() {
-            Ok(Some(request)) => answer(request, &mut child, &mut checker, &mut sink),
+            Ok(Some(request)) => answer(request, &mut child, &mut checker, &mut session, &mut sink),
             Ok(None) => return ExitCode::SUCCESS,
             // The frame was whole, only its content is wrong: the next one can still be read.
             Err(FrameError::Decode(error)) => sink
@@ -119,10 +122,17 @@ fn serve_requests(mut child: Child, mut checker: Checker, mut sink: Sink) -> Exi
     }
 }
 
+/// What a worker knows about the session it serves.
+#[derive(Default)]
+struct Session {
+    is_for_one_run: bool,
+}
+
 fn answer(
     request: pb::ParentRequest,
     child: &mut Child,
     checker: &mut Checker,
+    session: &mut Session,
     sink: &mut Sink,
 ) -> Result<HandleOutcome, FrameError> {
     match &request.kind {
@@ -137,12 +147,33 @@ fn answer(
             sink.peak.begin_session();
             return outcome;
         }
+        Some(pb::parent_request::Kind::Configure(_)) => {
+            session.is_for_one_run = request.trace_parent.as_deref() == Some(ONE_RUN);
+        }
         _ => {}
     }
     sink.peak.begin_turn();
-    let outcome = child.handle(request, sink);
+    let may_end_run = session.is_for_one_run && request.kind.as_ref().is_some_and(runs_code);
+    let outcome = child.handle(request, sink)?;
     sink.peak.end_turn();
-    outcome
+    if !may_end_run || !sink.has_ended_light_run {
+        return Ok(outcome);
+    }
+    // The host knows as well as we do that this session is over, and expects no word about it.
+    session.is_for_one_run = false;
+    let reset = pb::parent_request::Kind::Reset(pb::Reset {});
+    let outcome = child.handle(pb::ParentRequest { kind: Some(reset), trace_parent: None }, &mut Silence)?;
+    sink.peak.begin_session();
+    Ok(outcome)
+}
+
+/// Swallows the answer to a request that nobody made.
+struct Silence;
+
+impl EventSink for Silence {
+    fn send(&mut self, _: &pb::ChildEvent) -> Result<(), FrameError> {
+        Ok(())
+    }
 }
 
 /// Writes events to the host, each turn's last one together with the report of its memory.
@@ -151,11 +182,19 @@ struct Sink {
     peak: Peak,
     frame: Vec<u8>,
     report: Vec<u8>,
+    /// Whether what was sent last ends a run that held little.
+    has_ended_light_run: bool,
 }
 
 impl Sink {
     fn new(peak: Peak) -> Self {
-        Self { output: unbuffered_output(), peak, frame: Vec::new(), report: Vec::new() }
+        Self {
+            output: unbuffered_output(),
+            peak,
+            frame: Vec::new(),
+            report: Vec::new(),
+            has_ended_light_run: false,
+        }
     }
 }
 
@@ -178,6 +217,7 @@ impl EventSink for Sink {
         // Nothing may be written for an event that cannot be sent: the engine answers with a smaller one.
         sent?;
         encode_framed_into(&memory_report(peak), &mut self.report)?;
+        self.has_ended_light_run = is_end_of_light_run(event, peak);
         if self.frame.len() <= JOIN_BYTES {
             self.report.extend_from_slice(&self.frame);
             self.output.write_all(&self.report)?;

@@ -12,6 +12,7 @@ use crate::files::FileSystem;
 use crate::outcome::{Ending, ToolFailure};
 use crate::paused::{PausedRun, Purpose};
 use crate::policy::{Field, Limits};
+use crate::pool::Stay;
 use crate::program::{ResultRule, prepare_with};
 use crate::run::{PendingCall, Run, call_tool};
 use crate::snapshot::{self, Contents, Kind, SealedLimits, SnapshotError, SnapshotKey};
@@ -210,7 +211,9 @@ impl Context {
         {
             return Err(SnapshotError::BeyondPolicy { limit: field.name(), policy: policy.name() }.into());
         }
-        let mut run = self.open_program(Arc::new(program), limits, contents.stepwise, Instant::now()).await?;
+        let program = Arc::new(program);
+        let mut run =
+            self.open_program(program, limits, Stay::Session, contents.stepwise, Instant::now()).await?;
         run.unpack(contents.luggage);
         if let (Some(files), Some(state)) = (run.files.as_mut(), contents.memory_files) {
             files.restore(state)?;

@@ -44,9 +44,8 @@ impl InProcess {
                 }
             },
         )?;
-        let kind = Some(pb::parent_request::Kind::Configure(super::session(limits)));
         // The thread has just started; that it takes its first request shows with the first turn.
-        let _ = requests.send(pb::ParentRequest { kind, trace_parent: None });
+        let _ = requests.send(super::session(limits, super::Stay::Session));
         Ok(Self { requests, events, is_configured: false })
     }
 

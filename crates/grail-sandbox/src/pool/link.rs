@@ -8,16 +8,16 @@ use monty_types::OOM_EXIT_CODE;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-use super::HOUSEKEEPING;
 use super::process::Process;
-use super::slots::Idle;
-
-/// A session that held no more than this is cleared away in an instant: nobody has to watch it.
-const LIGHT_BYTES: u64 = 1024 * 1024;
+use super::slots::{Idle, reset};
+use super::{HOUSEKEEPING, Stay, is_end_of_light_run, runs_code};
 
 /// A worker in use. Dropping it kills the process; [`Link::finish`] gives it back.
 pub(crate) struct Link {
     process: Option<Process>,
+    stay: Stay,
+    /// The worker has cleared away the session by itself.
+    is_clean: bool,
     idle: Arc<Idle>,
     /// Given back after the worker: fields are dropped in this order.
     slot: Option<OwnedSemaphorePermit>,
@@ -54,9 +54,11 @@ pub(crate) struct PrintSink {
 pub(crate) struct LivePrinter(pub(crate) Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Link {
-    pub(super) fn new(process: Process, idle: Arc<Idle>, slot: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(process: Process, stay: Stay, idle: Arc<Idle>, slot: OwnedSemaphorePermit) -> Self {
         Self {
             process: Some(process),
+            stay,
+            is_clean: false,
             idle,
             slot: Some(slot),
             #[cfg(feature = "in-process")]
@@ -66,7 +68,14 @@ impl Link {
 
     #[cfg(feature = "in-process")]
     pub(super) fn in_process(thread: super::in_process::InProcess) -> Self {
-        Self { process: None, idle: Arc::default(), slot: None, thread: Some(thread) }
+        Self {
+            process: None,
+            stay: Stay::Session,
+            is_clean: false,
+            idle: Arc::default(),
+            slot: None,
+            thread: Some(thread),
+        }
     }
 
     /// One request and its answer. After an error other than [`Lost::TooLarge`] the worker is gone.
@@ -76,9 +85,9 @@ impl Link {
         within: Duration,
         prints: &mut PrintSink,
     ) -> Result<pb::ChildEvent, Lost> {
+        let request = pb::ParentRequest { kind: Some(request), trace_parent: None };
         #[cfg(feature = "in-process")]
         if let Some(thread) = self.thread.as_mut() {
-            let request = pb::ParentRequest { kind: Some(request), trace_parent: None };
             let answer = timeout(within, thread.turn(request, prints)).await.unwrap_or(Err(Lost::Late));
             if answer.is_err() {
                 self.thread = None;
@@ -87,7 +96,7 @@ impl Link {
         }
         let mut process =
             self.process.take().ok_or_else(|| Lost::Crashed("its worker is already gone".to_owned()))?;
-        if let Err(error) = process.queue(request) {
+        if let Err(error) = process.queue(&request) {
             // Refused before a byte of it was written.
             self.process = Some(process);
             return Err(Lost::TooLarge(format!("a value is too large to send: {error}")));
@@ -96,6 +105,9 @@ impl Link {
         match timeout(within, exchange(process, prints)).await {
             Ok(Ok((process, event))) => {
                 self.process = process;
+                self.is_clean = self.stay == Stay::OneRun
+                    && request.kind.as_ref().is_some_and(runs_code)
+                    && is_end_of_light_run(&event, prints.peak_memory);
                 Ok(event)
             }
             Ok(Err(lost)) => Err(lost),
@@ -104,24 +116,24 @@ impl Link {
     }
 
     /// Ends the session and gives the worker back. A worker that cannot even do that is killed.
-    ///
-    /// What a session held is given up meanwhile, unless it held so much that this could take time: then it is waited for.
-    pub(crate) async fn finish(&mut self, peak_memory: u64) {
+    pub(crate) async fn finish(&mut self) {
         if let Some(mut process) = self.process.take() {
-            let reset = async {
-                process.queue_order(pb::parent_request::Kind::Reset(pb::Reset {}))?;
-                process.flush().await?;
-                if peak_memory > LIGHT_BYTES && process.confirm().await?.is_some() {
-                    return Err(FrameError::Truncated);
-                }
-                Ok(process)
-            };
-            if let Ok(Ok(process)) = timeout(HOUSEKEEPING, reset).await {
+            if self.is_clean || cleared(&mut process).await {
                 self.idle.give_back(process);
             }
         }
         self.slot = None;
     }
+}
+
+/// Has the worker clear away a session, which takes time if it holds much.
+async fn cleared(process: &mut Process) -> bool {
+    let cleared = async {
+        process.queue_order(&reset())?;
+        process.flush().await?;
+        process.confirm().await
+    };
+    matches!(timeout(HOUSEKEEPING, cleared).await, Ok(Ok(None)))
 }
 
 /// Writes what is queued and reads up to the event that ends the turn. The process comes back unless that event was its last.

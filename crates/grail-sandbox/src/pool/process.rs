@@ -1,7 +1,7 @@
 //! One worker process and the frames that go to it and come from it.
 //!
-//! Requests are collected and written together: what configures a worker travels with the first thing it is asked, and what resets it
-//! is not waited for unless somebody wants the worker. Each round between two processes costs more than most programs take to run.
+//! Requests are collected and written together: what configures a worker travels with the first thing it is asked. Each round between
+//! two processes costs more than most programs take to run.
 
 use std::io;
 use std::path::Path;
@@ -65,12 +65,11 @@ impl Process {
     }
 
     /// Adds a request to those that are written next. One that is too large for a frame changes nothing.
-    pub(super) fn queue(&mut self, kind: pb::parent_request::Kind) -> Result<(), FrameError> {
-        let request = pb::ParentRequest { kind: Some(kind), trace_parent: None };
+    pub(super) fn queue(&mut self, request: &pb::ParentRequest) -> Result<(), FrameError> {
         if self.outgoing.is_empty() {
-            return encode_framed_into(&request, &mut self.outgoing);
+            return encode_framed_into(request, &mut self.outgoing);
         }
-        encode_framed_into(&request, &mut self.scratch)?;
+        encode_framed_into(request, &mut self.scratch)?;
         self.outgoing.extend_from_slice(&self.scratch);
         if self.scratch.capacity() > KEPT_BYTES {
             self.scratch = Vec::new();
@@ -79,8 +78,8 @@ impl Process {
     }
 
     /// As [`Process::queue`], for a request whose only right answer is `Ok`.
-    pub(super) fn queue_order(&mut self, kind: pb::parent_request::Kind) -> Result<(), FrameError> {
-        self.queue(kind)?;
+    pub(super) fn queue_order(&mut self, request: &pb::ParentRequest) -> Result<(), FrameError> {
+        self.queue(request)?;
         self.unconfirmed += 1;
         Ok(())
     }

@@ -1,26 +1,22 @@
 //! As many workers as may run at a time, warm or yet to be started.
 //!
-//! Whoever holds a slot gets a worker without waiting for another run. A worker that does not answer is killed and replaced before a
-//! run is entrusted to it, so that what one run left behind is never the next one's loss.
+//! Whoever holds a slot gets a worker without waiting for another run. A worker that has ended meanwhile, or that has said something
+//! unasked, is replaced before a run is entrusted to it.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use monty_proto::pb;
-use monty_proto::pb::parent_request::Kind as Request;
+use monty_types::ResourceLimits;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::process::Process;
-use super::{HOUSEKEEPING, Link, WorkerConfig};
+use super::{HOUSEKEEPING, Link, Stay, WorkerConfig, session};
 use crate::error::SandboxError;
 
 /// A worker is replaced after so many runs, so that no slow leak of the engine can grow for ever.
 const RUNS_PER_WORKER: u32 = 10_000;
-
-/// Clearing away a light session takes microseconds. Starting another worker takes milliseconds, so more patience does not pay.
-const RESET_PATIENCE: Duration = Duration::from_millis(100);
 
 pub(super) struct Slots {
     idle: Arc<Idle>,
@@ -47,9 +43,8 @@ impl Slots {
             started.push(start(&config.program)?);
         }
         if let Some(first) = started.first_mut() {
-            let session = super::session(&monty_types::ResourceLimits::default());
-            let greeting = [Request::Configure(session), Request::Reset(pb::Reset {})];
-            obeyed(first, greeting, &config.program).await?;
+            let greeting = [session(&ResourceLimits::default(), Stay::Session), reset()];
+            obeyed(first, &greeting, &config.program).await?;
         }
         started.into_iter().for_each(|process| self.idle.put(process));
         Ok(())
@@ -58,7 +53,8 @@ impl Slots {
     /// A worker whose session begins with its first turn.
     pub(super) async fn take(
         &self,
-        session: pb::Configure,
+        limits: &ResourceLimits,
+        stay: Stay,
         config: &WorkerConfig,
     ) -> Result<Link, SandboxError> {
         let slot = Arc::clone(&self.free);
@@ -70,20 +66,21 @@ impl Slots {
                 .map_err(|_| SandboxError::WorkersBusy { most: self.most, wait })?,
         };
         let slot = slot.map_err(|_| unavailable(&config.program, "the pool is closed"))?;
-        let process = match self.idle.take_healthy().await {
+        let session = session(limits, stay);
+        let process = match self.idle.take_healthy() {
             Some(mut process) => {
                 // Travels with the first turn.
-                let queued = process.queue_order(Request::Configure(session));
+                let queued = process.queue_order(&session);
                 queued.map(|()| process).map_err(|error| unavailable(&config.program, error))?
             }
             // That a new worker takes its time to start must not count against the code.
             None => {
                 let mut process = start(&config.program)?;
-                obeyed(&mut process, [Request::Configure(session)], &config.program).await?;
+                obeyed(&mut process, &[session], &config.program).await?;
                 process
             }
         };
-        Ok(Link::new(process, Arc::clone(&self.idle), slot))
+        Ok(Link::new(process, stay, Arc::clone(&self.idle), slot))
     }
 
     /// Asks the idle workers to end.
@@ -106,11 +103,10 @@ impl Idle {
         self.lock().push(process);
     }
 
-    async fn take_healthy(&self) -> Option<Process> {
+    fn take_healthy(&self) -> Option<Process> {
         loop {
             let mut process = self.lock().pop()?;
-            let is_reset = matches!(timeout(RESET_PATIENCE, process.confirm()).await, Ok(Ok(None)));
-            if is_reset && !process.is_ahead() && !process.has_ended() {
+            if !process.is_ahead() && !process.has_ended() {
                 return Some(process);
             }
         }
@@ -121,14 +117,19 @@ impl Idle {
     }
 }
 
+/// The request that ends a session.
+pub(super) fn reset() -> pb::ParentRequest {
+    pb::ParentRequest { kind: Some(pb::parent_request::Kind::Reset(pb::Reset {})), trace_parent: None }
+}
+
 fn start(program: &Path) -> Result<Process, SandboxError> {
     Process::start(program).map_err(|error| unavailable(program, error))
 }
 
 /// Has a new worker answer.
-async fn obeyed<const COUNT: usize>(
+async fn obeyed(
     process: &mut Process,
-    orders: [Request; COUNT],
+    orders: &[pb::ParentRequest],
     program: &Path,
 ) -> Result<(), SandboxError> {
     let greeting = async {
