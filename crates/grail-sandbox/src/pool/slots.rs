@@ -35,16 +35,16 @@ impl Slots {
         Self { idle: Arc::default(), free: Arc::new(Semaphore::new(most)), most }
     }
 
-    /// Starts workers ahead of the first run. One of them must answer, so that a program that is no worker is found out here and not
-    /// by a run that waits for it.
+    /// Starts workers ahead of the first run. Each must answer, so that a program that is no worker is found out here and not by a run
+    /// that waits for it.
     pub(super) async fn warm_up(&self, count: usize, config: &WorkerConfig) -> Result<(), SandboxError> {
         let mut started = Vec::new();
         for _ in 0..count {
             started.push(start(&config.program)?);
         }
-        if let Some(first) = started.first_mut() {
-            let greeting = [session(&ResourceLimits::default(), Stay::Session), reset()];
-            obeyed(first, &greeting, &config.program).await?;
+        let greeting = [session(&ResourceLimits::default(), Stay::Session), reset()];
+        for process in &mut started {
+            obeyed(process, &greeting, &config.program).await?;
         }
         started.into_iter().for_each(|process| self.idle.put(process));
         Ok(())

@@ -8,7 +8,7 @@ use grail_sandbox::{SandboxError, WorkerConfig, Workers};
 use monty_proto::pb::child_event::Kind as Event;
 use monty_proto::pb::parent_request::Kind as Request;
 use monty_proto::{FrameReader, PROTOCOL_VERSION, pb, write_frame};
-use monty_types::MontyObject;
+use monty_types::{ExcType, MontyException, MontyObject};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_grail-sandbox-worker");
 
@@ -41,9 +41,15 @@ impl Worker {
         Self { process, input, output }
     }
 
-    /// A worker with a session of one second and the given memory.
+    /// A worker with a session of ten seconds and the given memory.
     fn with_session(max_memory_bytes: u64) -> Self {
         let mut worker = Self::start();
+        assert!(matches!(worker.configure(max_memory_bytes, None).end, Event::Ok(_)));
+        worker
+    }
+
+    /// Begins a session; `"one-run"` says that it is for one run only.
+    fn configure(&mut self, max_memory_bytes: u64, stay: Option<&str>) -> Turn {
         let limits = pb::ResourceLimits {
             max_memory_bytes: Some(max_memory_bytes),
             max_duration_micros: Some(10_000_000),
@@ -55,8 +61,10 @@ impl Worker {
             protocol_version: PROTOCOL_VERSION,
             ..Default::default()
         };
-        assert!(matches!(worker.turn(Request::Configure(configure)).end, Event::Ok(_)));
-        worker
+        let kind = Some(Request::Configure(configure));
+        let request = pb::ParentRequest { kind, trace_parent: stay.map(str::to_owned) };
+        write_frame(&mut self.input, &request).unwrap();
+        self.read_turn().expect("the worker answers")
     }
 
     fn turn(&mut self, kind: Request) -> Turn {
@@ -133,6 +141,30 @@ fn the_report_of_memory_covers_what_was_freed_again() {
     assert!(small < 8 << 20, "{small}");
     assert!(large > 4_000_000 * 8, "{large}");
     assert_eq!(worker.feed("1").peak_memory, large, "it is the session's");
+}
+
+#[test]
+fn a_light_session_for_one_run_is_cleared_away_unasked() {
+    let mut worker = Worker::start();
+    for code in ["kept = 1\nkept", "kept", "1 / 0"] {
+        assert!(matches!(worker.configure(64 << 20, Some("one-run")).end, Event::Ok(_)));
+        match (code, worker.feed(code).end) {
+            // The name is looked up with the host: the run before left nothing.
+            ("kept", Event::NameLookup(_)) => {
+                let exception = MontyException::new(ExcType::RuntimeError, None);
+                let abort = pb::AbortFeed { exception: Some((&exception).into()) };
+                assert!(matches!(worker.turn(Request::AbortFeed(abort)).end, Event::Error(_)));
+            }
+            (_, Event::Complete(_) | Event::Error(_)) => {}
+            (_, end) => panic!("{code}: {end:?}"),
+        }
+    }
+    // What held much is left to the host, which can wait for it with a deadline.
+    assert!(matches!(worker.configure(64 << 20, Some("one-run")).end, Event::Ok(_)));
+    assert!(worker.feed("len([0] * 1_000_000)").peak_memory > 1 << 20);
+    assert!(!matches!(worker.configure(64 << 20, None).end, Event::Ok(_)), "there is a session yet");
+    assert!(matches!(worker.turn(Request::Reset(pb::Reset {})).end, Event::Ok(_)));
+    assert!(matches!(worker.configure(64 << 20, None).end, Event::Ok(_)));
 }
 
 #[test]
