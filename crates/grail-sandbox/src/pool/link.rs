@@ -117,10 +117,10 @@ impl Link {
 
     /// Ends the session and gives the worker back. A worker that cannot even do that is killed.
     pub(crate) async fn finish(&mut self) {
-        if let Some(mut process) = self.process.take() {
-            if self.is_clean || cleared(&mut process).await {
-                self.idle.give_back(process);
-            }
+        if let Some(mut process) = self.process.take()
+            && (self.is_clean || cleared(&mut process).await)
+        {
+            self.idle.give_back(process);
         }
         self.slot = None;
     }

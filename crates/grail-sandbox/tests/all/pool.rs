@@ -59,9 +59,10 @@ async fn a_worker_that_dies_between_two_runs_is_no_runs_loss() {
         let started = fs::read_to_string(&log).unwrap();
         let process = started.lines().last().unwrap();
         assert!(Command::new("kill").args(["-KILL", process]).status().unwrap().success());
-        let status = format!("/proc/{process}/status");
-        // Until it is a zombie, or gone.
-        while fs::read_to_string(&status).is_ok_and(|status| !status.contains("State:\tZ")) {
+        // Until its last thread is gone and only the process is left to be asked how it ended.
+        let threads = || fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+        let status = || fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        while threads() > 1 || !(status().is_empty() || status().contains("State:\tZ")) {
             std::thread::yield_now();
         }
     }

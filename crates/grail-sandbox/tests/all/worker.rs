@@ -8,7 +8,7 @@ use grail_sandbox::{SandboxError, WorkerConfig, Workers};
 use monty_proto::pb::child_event::Kind as Event;
 use monty_proto::pb::parent_request::Kind as Request;
 use monty_proto::{FrameReader, PROTOCOL_VERSION, pb, write_frame};
-use monty_types::{ExcType, MontyException, MontyObject};
+use monty_types::MontyObject;
 
 const WORKER: &str = env!("CARGO_BIN_EXE_grail-sandbox-worker");
 
@@ -146,25 +146,23 @@ fn the_report_of_memory_covers_what_was_freed_again() {
 #[test]
 fn a_light_session_for_one_run_is_cleared_away_unasked() {
     let mut worker = Worker::start();
-    for code in ["kept = 1\nkept", "kept", "1 / 0"] {
+    let mut light = 0;
+    for _ in 0..20 {
         assert!(matches!(worker.configure(64 << 20, Some("one-run")).end, Event::Ok(_)));
-        match (code, worker.feed(code).end) {
-            // The name is looked up with the host: the run before left nothing.
-            ("kept", Event::NameLookup(_)) => {
-                let exception = MontyException::new(ExcType::RuntimeError, None);
-                let abort = pb::AbortFeed { exception: Some((&exception).into()) };
-                assert!(matches!(worker.turn(Request::AbortFeed(abort)).end, Event::Error(_)));
-            }
-            (_, Event::Complete(_) | Event::Error(_)) => {}
-            (_, end) => panic!("{code}: {end:?}"),
+        let turn = worker.feed("kept = 1\nkept");
+        assert_eq!(value(&turn), MontyObject::Int(1));
+        if turn.peak_memory <= 1 << 20 {
+            light += 1;
+        } else {
+            // The first runs fetch the worker's own pages. What held much is left to the host, which can wait with a deadline.
+            assert!(!matches!(worker.configure(64 << 20, None).end, Event::Ok(_)), "there is a session yet");
+            assert!(matches!(worker.turn(Request::Reset(pb::Reset {})).end, Event::Ok(_)));
         }
     }
-    // What held much is left to the host, which can wait for it with a deadline.
-    assert!(matches!(worker.configure(64 << 20, Some("one-run")).end, Event::Ok(_)));
-    assert!(worker.feed("len([0] * 1_000_000)").peak_memory > 1 << 20);
-    assert!(!matches!(worker.configure(64 << 20, None).end, Event::Ok(_)), "there is a session yet");
-    assert!(matches!(worker.turn(Request::Reset(pb::Reset {})).end, Event::Ok(_)));
+    assert!(light > 0);
     assert!(matches!(worker.configure(64 << 20, None).end, Event::Ok(_)));
+    // The name is looked up with the host: the runs before left nothing.
+    assert!(matches!(worker.feed("kept").end, Event::NameLookup(_)));
 }
 
 #[test]
