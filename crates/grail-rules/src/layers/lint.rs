@@ -147,6 +147,6 @@ fn severity(name: Option<&str>) -> Severity {
 
 impl Place {
     fn position(self) -> Position {
-        Position { line: self.row, column: self.column }
+        Position { line: self.row.max(1), column: self.column.max(1) }
     }
 }

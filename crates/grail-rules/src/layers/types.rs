@@ -144,6 +144,6 @@ fn severity(name: &str) -> Option<Severity> {
 
 impl Place {
     fn position(self) -> Position {
-        Position { line: self.line, column: self.column }
+        Position { line: self.line.max(1), column: self.column.max(1) }
     }
 }

@@ -65,6 +65,14 @@ pub struct TargetError {
     pub problem: String,
 }
 
+/// The version that is installed in the project's `.venv`.
+pub fn installed_version(root: &Path, library: &str) -> Option<Version> {
+    match sources::installed(root).remove(&normalize_name(library)) {
+        Some(Constraint::Exact(version)) => Some(version),
+        _ => None,
+    }
+}
+
 impl ProjectLibraries {
     /// Reads what the files of a project say, in this order: `targets`, what is installed in `.venv`, lock files, requirement files,
     /// `pyproject.toml`. What cannot be read says nothing.

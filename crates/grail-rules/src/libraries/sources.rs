@@ -44,7 +44,7 @@ pub(super) fn read_all(root: &Path) -> Vec<(String, Found)> {
 }
 
 /// `NAME-VERSION.dist-info` in the environment's `site-packages`.
-fn installed(root: &Path) -> Found {
+pub(super) fn installed(root: &Path) -> Found {
     let venv = root.join(".venv");
     let mut folders = vec![venv.join("Lib/site-packages")];
     for lib in ["lib", "lib64"] {

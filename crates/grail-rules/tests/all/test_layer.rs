@@ -1,8 +1,11 @@
 //! The tests layer: failed tests at their lines, every exit code with its meaning, and the two runners.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use grail_project::Project;
 use grail_rules::Finding;
 use grail_rules::layers::tests::{self, Runner, TestSettings, choose_runner, split_command};
 use grail_rules::layers::{LayerReport, LayerStatus};
@@ -246,12 +249,54 @@ fn wasm() -> TestSettings {
     TestSettings { runner: Runner::Wasm, ..TestSettings::default() }
 }
 
+/// The runner's own files, without Python: enough for a Node that is none.
+fn install_runner(project: &ToolProject) {
+    let runners = Path::new(env!("CARGO_MANIFEST_DIR")).join("runners");
+    for name in ["inside.mjs", "local.py", "quiet_loop.py", "wasm.mjs"] {
+        project
+            .write(&format!(".grail/runtimes/wasm/runners/{name}"), &fs::read(runners.join(name)).unwrap());
+    }
+}
+
+#[test]
+fn a_runner_that_is_not_ours_is_not_started() {
+    let project = ToolProject::new(&[]);
+    install_runner(&project);
+    project.write(".grail/runtimes/wasm/runners/wasm.mjs", b"process.exit(0)");
+    project.program("bin/node", "#!/bin/sh\necho v24.0.0\n");
+    let mut context = project.context();
+    context.tools.search_path = Some(project.root().join("bin").into_os_string());
+    let report = tests::run(&context, &wasm(), &[]);
+    let message = message_of(&report);
+    assert!(message.ends_with("runners/wasm.mjs` is not the runner of this version of Grail"), "{message}");
+}
+
+#[test]
+fn settings_come_from_the_projects_configuration() {
+    let with = |text: &str| {
+        let project = ToolProject::new(&[("grail.toml", text)]);
+        let settings = TestSettings::new(&Project::discover(project.root()).unwrap());
+        settings.map_err(|problem| (problem.message, problem.hint))
+    };
+    let defaults = with("").unwrap();
+    assert_eq!((defaults.command.join(" ").as_str(), defaults.runner), ("pytest -q", Runner::Auto));
+    let written = "[project]\nsrc = [\"lib\"]\n[check.tests]\ncommand = [\"just\", \"test\"]\nrunner = \"local\"\ntimeout = 5\n";
+    let written = with(written).unwrap();
+    assert_eq!((written.command.join(" ").as_str(), written.runner), ("just test", Runner::Local));
+    assert_eq!((written.deadline, written.import_paths), (Duration::from_secs(5), vec!["lib".to_owned()]));
+    let hint = Some("runners are `auto`, `local` and `wasm`".to_owned());
+    assert_eq!(
+        with("[check.tests]\nrunner = \"docker\"\n").unwrap_err(),
+        ("`docker` is no runner of tests".to_owned(), hint)
+    );
+}
+
 #[test]
 fn without_its_runtime_or_node_the_runner_is_missing() {
     let project = ToolProject::new(&[]);
     let report = tests::run(&project.context(), &wasm(), &[]);
     assert!(matches!(&report.status, LayerStatus::Unavailable { tool, .. } if tool == "the runner `wasm`"));
-    project.write(".grail/runtimes/wasm/runners/wasm.mjs", b"");
+    install_runner(&project);
     let report = tests::run(&project.context(), &wasm(), &[]);
     assert!(matches!(&report.status, LayerStatus::Unavailable { tool, .. } if tool == "node"));
     let command = vec!["just".to_owned(), "test".to_owned()];
@@ -261,10 +306,8 @@ fn without_its_runtime_or_node_the_runner_is_missing() {
 
 /// What the layer makes of a Node that does this.
 fn with_node(version: &str, script: &str) -> LayerReport {
-    let project = ToolProject::new(&[
-        ("test_a.py", "def test_a():\n    assert t'a' == 1\n"),
-        (".grail/runtimes/wasm/runners/wasm.mjs", ""),
-    ]);
+    let project = ToolProject::new(&[("test_a.py", "def test_a():\n    assert t'a' == 1\n")]);
+    install_runner(&project);
     let text = format!("#!/bin/sh\nif [ \"$1\" = --version ]; then echo {version}; exit; fi\n{script}\n");
     project.program("bin/node", &text);
     let mut context = project.context();
@@ -351,10 +394,11 @@ fn node_gets_its_walls_an_empty_environment_and_the_files() {
 
 #[test]
 fn real_template_strings_are_tested_in_wasm() {
-    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let runtimes = std::env::var_os("GRAIL_RUNTIMES").map_or(repository.join(".grail/runtimes"), Into::into);
-    if !runtimes.join("wasm/pins").is_file() {
-        return skip("no Python for WebAssembly; scripts/runtimes installs it");
+    let own = fs::read(repository.join("crates/grail-rules/runners/wasm.mjs")).unwrap();
+    if fs::read(runtimes.join("wasm/runners/wasm.mjs")).ok() != Some(own) {
+        return skip("no Python for WebAssembly, or with another runner; scripts/runtimes installs it");
     }
     let files = [
         ("src/card.py", "def card(title: str):\n    return t\"<h2>{title}</h2>\"\n"),
@@ -364,13 +408,22 @@ fn real_template_strings_are_tested_in_wasm() {
         ),
     ];
     let project = ToolProject::new(&files);
+    // The tests see the files they are made of and nothing else of the machine.
+    let secret = project.root().join("secret.txt");
+    fs::write(&secret, "canary").unwrap();
+    let curious = format!(
+        "import os\nimport pytest\n\n\ndef test_walls():\n    with pytest.raises(OSError):\n        open({:?})\n    assert 'CARGO_MANIFEST_DIR' not in os.environ\n",
+        secret.display().to_string()
+    );
+    project.write("tests/test_walls.py", curious.as_bytes());
     let mut context = project.context();
     context.tools.search_path = None;
     let settings = TestSettings { runtime: Some(runtimes.join("wasm")), ..wasm() };
-    let files: Vec<Arc<str>> = paths(&files.map(|(path, _)| path));
+    let mut files: Vec<Arc<str>> = paths(&files.map(|(path, _)| path));
+    files.push("tests/test_walls.py".into());
     let report = tests::run(&context, &settings, &files);
     let shown = shown(&report);
-    assert_eq!(shown.len(), 1, "{:?}", report.status);
+    assert_eq!(shown.len(), 1, "{shown:?}");
     assert!(
         shown[0].starts_with("tests/test_card.py:9:5: test-failed: `test_fails` failed: "),
         "{}",

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::{BadTest, TestSettings, Tested, judge, junit, on_one_line};
 use crate::bounded::read_text;
 use crate::layers::LayerContext;
+use crate::libraries::installed_version;
 use crate::tools::{
     self, Capture, Environment, Invocation, Origin, Output, Tool, ToolProblem, is_program, last_words,
     shorten,
@@ -45,8 +46,7 @@ fn run_pytest(
     context: &LayerContext,
     settings: &TestSettings,
 ) -> Result<Tested, ToolProblem> {
-    let version = if tool.name == "pytest" { Some(tool.version(&context.root)?) } else { None };
-    let name = version.unwrap_or_else(|| "pytest".to_owned());
+    let name = name_with_version(tool, context)?;
     let folder = tempfile::Builder::new().prefix("grail-tests-").tempdir();
     let folder = folder.map_err(|error| ToolProblem::Refused {
         tool: name.clone(),
@@ -79,6 +79,16 @@ fn run_pytest(
     let report = junit::read(&text)
         .map_err(|detail| ToolProblem::NotUnderstood { tool: name.clone(), detail: shorten(&detail, 200) })?;
     judge(&name, code, report.tests, report.bad, said)
+}
+
+/// Starting pytest only to ask for its version takes longer than many a test, so what is installed is read where that tells.
+fn name_with_version(tool: &Tool, context: &LayerContext) -> Result<String, ToolProblem> {
+    if tool.name != "pytest" {
+        return Ok("pytest".to_owned());
+    }
+    let installed =
+        (tool.origin == Origin::Project).then(|| installed_version(&context.root, "pytest")).flatten();
+    installed.map_or_else(|| tool.version(&context.root), |version| Ok(format!("pytest {version}")))
 }
 
 /// A program of the project's environment, on `PATH`, or a path below the root. Never through `uvx`.

@@ -21,9 +21,17 @@ const MAX_FILES: usize = 2000;
 const MAX_REQUEST: usize = 16 * 1024 * 1024;
 const MAX_RESULT: usize = 16 * 1024 * 1024;
 const MAX_STDERR: usize = 1024 * 1024;
+const MAX_RUNNER_BYTES: u64 = 1024 * 1024;
 /// 512 MiB.
 const MAX_PAGES: u32 = 8192;
 const NAME: &str = "pytest (wasm)";
+/// The runner as this program knows it. What a runtime has in its place could be of another version, or somebody else's.
+const RUNNER_FILES: [(&str, &str); 4] = [
+    ("inside.mjs", include_str!("../../../runners/inside.mjs")),
+    ("local.py", include_str!("../../../runners/local.py")),
+    ("quiet_loop.py", include_str!("../../../runners/quiet_loop.py")),
+    ("wasm.mjs", include_str!("../../../runners/wasm.mjs")),
+];
 /// Settings of pytest that a bundle takes along.
 const CONFIGURATION: [&str; 2] = ["pytest.ini", "pyproject.toml"];
 
@@ -47,6 +55,13 @@ pub(super) fn run(
         let hint = "install Node 20 or newer, or set `runner = \"local\"`".to_owned();
         return Ok(Tested::Missing { tool: "node".to_owned(), hint: Some(hint) });
     };
+    let is_own = |(name, text): &(&str, &str)| {
+        read_text(&runtime.join("runners").join(name), MAX_RUNNER_BYTES).is_some_and(|found| found == *text)
+    };
+    if let Some((name, _)) = RUNNER_FILES.iter().find(|file| !is_own(file)) {
+        let file = runtime.join("runners").join(name);
+        return Err(refused(format!("`{}` is not the runner of this version of Grail", file.display())));
+    }
     let request = Request {
         id: 1,
         files: read_bundle(context, files)?,
