@@ -57,6 +57,8 @@ pub(super) fn required_words(program: &Program) -> Vec<String> {
                 }
             }
             Matcher::Relation(relation) => pending.push(relation.inner),
+            // An origin is in the same file.
+            Matcher::ComesFrom(origin) => pending.push(origin.inner),
             Matcher::Node(test) => {
                 let mut kinds = test.kinds.iter();
                 if let (Some(kind), None) = (kinds.next(), kinds.next()) {

@@ -18,6 +18,8 @@ pub(super) struct Program {
     pub(super) names: Vec<String>,
     /// What `where` demands of a capture, by slot.
     pub(super) constraints: Vec<Option<MatcherId>>,
+    /// Whether what `where` demands binds captures, by slot.
+    pub(super) constraint_binds: Vec<bool>,
     /// How often each slot is bound: more than once means that the occurrences must be equal.
     pub(super) occurrences: Vec<u32>,
     /// Slots that hold lists; they are empty, not absent, if nothing was there to match.
@@ -58,6 +60,8 @@ pub(super) enum Matcher {
     QualifiedName(NameTest),
     Field(Field),
     Relation(Relation),
+    /// The node or something that its value is computed from.
+    ComesFrom(Origin),
 }
 
 #[derive(Clone, Debug)]
@@ -123,6 +127,13 @@ pub(super) enum NameTest {
 pub(super) struct Relation {
     pub(super) kind: RelationKind,
     pub(super) stop: Stop,
+    pub(super) inner: MatcherId,
+    /// Whether `inner` binds captures.
+    pub(super) binds: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
     pub(super) inner: MatcherId,
     /// Whether `inner` binds captures.
     pub(super) binds: bool,
@@ -200,6 +211,7 @@ impl Program {
             root: Root::Statements(Sequence::default()),
             names: Vec::new(),
             constraints: Vec::new(),
+            constraint_binds: Vec::new(),
             occurrences: Vec::new(),
             is_many: Vec::new(),
         }
@@ -226,6 +238,7 @@ impl Program {
         let index = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
             self.constraints.push(None);
+            self.constraint_binds.push(false);
             self.occurrences.push(0);
             self.is_many.push(false);
             self.names.len() - 1
@@ -245,7 +258,8 @@ impl Program {
 
     pub(super) fn needs_names(&self) -> bool {
         self.matchers.iter().any(|matcher| match matcher {
-            Matcher::QualifiedName(_) => true,
+            Matcher::QualifiedName(_) | Matcher::ComesFrom(_) => true,
+            Matcher::Predicate(predicate) => predicate.needs_names(),
             Matcher::Shorthand(name) => name.contains('.'),
             _ => false,
         })
@@ -272,6 +286,7 @@ impl Program {
             match self.matcher(id) {
                 Matcher::Capture(_, inner) | Matcher::Not(inner) => found.push(*inner),
                 Matcher::AllOf(all) | Matcher::OneOf(all) => found.extend(all),
+                Matcher::ComesFrom(origin) => found.push(origin.inner),
                 Matcher::Relation(relation) => {
                     found.push(relation.inner);
                     if let Stop::At(stop) = relation.stop {

@@ -1,14 +1,23 @@
 //! Named predicates: facts about a node that no combination of fields says briefly.
 
 use crate::tree::Attribute;
-use crate::{Field, Kind, Node};
+use crate::{Field, Kind, Node, Semantic};
 
 /// A predicate that patterns name.
 #[derive(Clone, Copy)]
 pub struct Predicate {
     pub name: &'static str,
     pub documentation: &'static str,
-    pub(super) test: fn(Node<'_>) -> bool,
+    test: Fact,
+}
+
+/// What a predicate looks at.
+#[derive(Clone, Copy)]
+enum Fact {
+    Shape(fn(Node<'_>) -> bool),
+    /// One of these decorators, by qualified name, on a definition of this kind.
+    Decorated(Kind, &'static [&'static str]),
+    Abstract,
 }
 
 /// Every predicate, by name.
@@ -18,18 +27,43 @@ pub const PREDICATES: &[Predicate] = &[
     predicate("in_function", "within the body of a function or lambda", in_function),
     predicate("in_loop", "within the body of a `for` or `while` of the same function", in_loop),
     predicate("in_try", "within the body of a `try` of the same function", in_try),
+    named(
+        "is_abstract",
+        "a function decorated with `abc.abstractmethod`, or a class with one in its body",
+        Fact::Abstract,
+    ),
     predicate(
         "is_async",
         "`async def`, `async for`, `async with` or an asynchronous comprehension",
         is_async,
     ),
     predicate("is_constant", "a literal without parts that vary", is_constant),
+    named(
+        "is_dataclass",
+        "a class decorated with `dataclasses.dataclass`",
+        Fact::Decorated(Kind::ClassDef, &["dataclasses.dataclass"]),
+    ),
     predicate("is_docstring", "the string that documents a module, class or function", is_docstring),
     predicate("is_dunder", "named `__like_this__`", is_dunder),
+    named(
+        "is_fixture",
+        "a function decorated with `pytest.fixture`",
+        Fact::Decorated(Kind::FunctionDef, &["pytest.fixture", "pytest_asyncio.fixture"]),
+    ),
     predicate("is_generator", "a function with `yield` in its own body", is_generator),
     predicate("is_method", "a function defined directly in a class body", is_method),
     predicate("is_nested", "a function or class within a function", is_nested),
+    named(
+        "is_overload",
+        "a function decorated with `typing.overload`",
+        Fact::Decorated(Kind::FunctionDef, &["typing.overload", "typing_extensions.overload"]),
+    ),
     predicate("is_private", "named with a leading underscore, dunders excepted", is_private),
+    named(
+        "is_property",
+        "a function decorated with `property` or `functools.cached_property`",
+        Fact::Decorated(Kind::FunctionDef, &["builtins.property", "functools.cached_property"]),
+    ),
     predicate("is_public", "named without a leading underscore", is_public),
     predicate("is_test", "a function named `test…` or a class named `Test…`", is_test),
     predicate("top_level", "not within a function or class", is_top_level),
@@ -40,8 +74,24 @@ impl Predicate {
         PREDICATES.iter().copied().find(|predicate| predicate.name == name)
     }
 
-    pub fn holds(self, node: Node<'_>) -> bool {
-        (self.test)(node)
+    /// Whether the fact holds. Without a `semantic`, what is known by a qualified name holds for nothing.
+    pub fn holds<'a>(self, node: Node<'a>, semantic: Option<&Semantic<'a>>) -> bool {
+        match self.test {
+            Fact::Shape(test) => test(node),
+            Fact::Decorated(kind, names) => node.kind() == kind && is_decorated(node, semantic, names),
+            Fact::Abstract => match node.kind() {
+                Kind::FunctionDef => is_decorated(node, semantic, ABSTRACT),
+                Kind::ClassDef => {
+                    node.list(Field::Body).any(|member| is_decorated(member, semantic, ABSTRACT))
+                }
+                _ => false,
+            },
+        }
+    }
+
+    /// Whether qualified names are asked for.
+    pub fn needs_names(self) -> bool {
+        !matches!(self.test, Fact::Shape(_))
     }
 }
 
@@ -52,7 +102,24 @@ impl std::fmt::Debug for Predicate {
 }
 
 const fn predicate(name: &'static str, documentation: &'static str, test: fn(Node<'_>) -> bool) -> Predicate {
+    named(name, documentation, Fact::Shape(test))
+}
+
+const fn named(name: &'static str, documentation: &'static str, test: Fact) -> Predicate {
     Predicate { name, documentation, test }
+}
+
+const ABSTRACT: &[&str] =
+    &["abc.abstractclassmethod", "abc.abstractmethod", "abc.abstractproperty", "abc.abstractstaticmethod"];
+
+/// Whether one of the decorators, called or not, goes by one of these names.
+fn is_decorated<'a>(definition: Node<'a>, semantic: Option<&Semantic<'a>>, names: &[&str]) -> bool {
+    let Some(semantic) = semantic else { return false };
+    let expressions =
+        definition.list(Field::Decorators).filter_map(|decorator| decorator.child(Field::Expression));
+    expressions
+        .into_iter()
+        .any(|expression| names.iter().any(|name| semantic.has_qualified_name(expression, name)))
 }
 
 /// Ancestors up to the function or class the node belongs to, each with the child that leads to the node.

@@ -5,16 +5,18 @@
 //! several `$$$`. If a capture does occur twice, a part may have to match in another way for the whole to match, and the engine backtracks
 //! into it, up to [`MAX_STEPS`] for one candidate. Recursion follows the pattern, never the source.
 
+mod relation;
+
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Capture;
 use super::matcher::{
-    FieldTest, Item, KindSet, Matcher, MatcherId, NameTest, NodeTest, Program, Quantity, Relation,
-    RelationKind, Sequence, Slot, Stop, Test,
+    FieldTest, Item, KindSet, Matcher, MatcherId, NameTest, NodeTest, Program, Quantity, Sequence, Slot, Test,
 };
 use super::value::{name, same_code, value};
+use crate::semantic::origins::Flow;
 use crate::tree::Attribute;
 use crate::{Field, Kind, Node, NodeId, Parsed, Semantic};
 
@@ -31,7 +33,7 @@ pub(super) struct Search<'s, 'a> {
     slots: Vec<Option<Bound>>,
     /// Slots in the order in which they were bound.
     trail: Vec<Slot>,
-    memory: Memory,
+    memory: Memory<'s, 'a>,
 }
 
 /// What a slot holds while a candidate is matched.
@@ -43,14 +45,16 @@ enum Bound {
 
 /// What a search found out and need not find out again.
 #[derive(Default)]
-struct Memory {
-    /// For `inside`, `follows`, `precedes`: the nearest node that answers, for each node asked about.
+struct Memory<'s, 'a> {
+    /// For `inside`, `follows`, `precedes`, `comes_from`: the nearest node that answers, for each node asked about.
     nearest: FxHashMap<(MatcherId, NodeId), Option<NodeId>>,
     /// For `has`: all nodes of the file that match, in order.
     everywhere: FxHashMap<MatcherId, Vec<NodeId>>,
     siblings: FxHashMap<(NodeId, Field), Rc<[NodeId]>>,
     /// What is known of statement sequences, by body.
     bodies: FxHashMap<(NodeId, Field), Failures>,
+    /// For `comes_from`: what was found out about the file's values.
+    flow: Option<Flow<'s, 'a>>,
 }
 
 /// Ways in which a sequence is known to fail. Used only if the engine commits, for then they do not depend on captures.
@@ -180,7 +184,7 @@ impl<'s, 'a> Search<'s, 'a> {
             Matcher::Text(test) => test.matches(node.text()) && then(self),
             Matcher::Raw => is_raw(node) && then(self),
             Matcher::Shorthand(name) => self.is_named(node, name) && then(self),
-            Matcher::Predicate(predicate) => predicate.holds(node) && then(self),
+            Matcher::Predicate(predicate) => predicate.holds(node, self.semantic) && then(self),
             Matcher::QualifiedName(test) => self.has_qualified_name(node, test) && then(self),
             Matcher::Field(field) => node.field() == *field && then(self),
             Matcher::Capture(slot, inner) => {
@@ -200,6 +204,7 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             Matcher::Not(inner) => !self.probe(*inner, node) && then(self),
             Matcher::Relation(relation) => self.relation(matcher, relation, node, then),
+            Matcher::ComesFrom(origin) => self.comes_from(matcher, origin, node, then),
         }
     }
 
@@ -420,14 +425,25 @@ impl<'s, 'a> Search<'s, 'a> {
         if let Some(bound) = &self.slots[index] {
             return self.is_same(bound, &captured) && then(self);
         }
-        if let Some(constraint) = self.program.constraints[index] {
+        let constraint = self.program.constraints[index];
+        if let (Some(constraint), Bound::Node(id)) = (constraint, &captured)
+            && self.program.constraint_binds[index]
+        {
+            let node = self.parsed.node(*id);
+            return self.hold(slot, captured, &mut |search| search.run(constraint, node, then));
+        }
+        if let Some(constraint) = constraint {
             let parsed = self.parsed;
             if !captured.nodes().iter().all(|id| self.probe(constraint, parsed.node(*id))) {
                 return false;
             }
         }
+        self.hold(slot, captured, then)
+    }
+
+    fn hold(&mut self, slot: Slot, captured: Bound, then: Then<'_, 's, 'a>) -> bool {
         let mark = self.trail.len();
-        self.slots[index] = Some(captured);
+        self.slots[slot.index()] = Some(captured);
         self.trail.push(slot);
         let is_match = then(self);
         if !is_match {
@@ -472,139 +488,6 @@ impl<'s, 'a> Search<'s, 'a> {
                         && self.semantic.is_some_and(|semantic| semantic.has_qualified_name(node, expected)))
             }
             _ => node.text() == expected || value(node) == expected,
-        }
-    }
-
-    fn relation(
-        &mut self,
-        id: MatcherId,
-        relation: &'s Relation,
-        node: Node<'a>,
-        then: Then<'_, 's, 'a>,
-    ) -> bool {
-        let binds = relation.binds;
-        if !self.commits && binds {
-            // The answer depends on what is bound so far.
-            return self.candidates(relation, node).into_iter().any(|candidate| {
-                self.spend() && self.run(relation.inner, self.parsed.node(candidate), then)
-            });
-        }
-        let found = match relation.kind {
-            RelationKind::Has => self.find_below(relation, node),
-            _ => self.find_along(id, relation, node),
-        };
-        match found {
-            None => false,
-            Some(found) if binds => self.run(relation.inner, self.parsed.node(found), then),
-            Some(_) => then(self),
-        }
-    }
-
-    /// All nodes in the relation, in the order in which they are asked.
-    fn candidates(&mut self, relation: &Relation, node: Node<'a>) -> Vec<NodeId> {
-        let mut found = Vec::new();
-        match relation.kind {
-            RelationKind::Has if relation.stop == Stop::Neighbor => {
-                found.extend(node.children().map(Node::id))
-            }
-            RelationKind::Has => found.extend(node.descendants().map(Node::id)),
-            _ => {
-                let mut current = node.id();
-                while let Some(next) = self.step(relation.kind, current) {
-                    found.push(next);
-                    let is_end = match relation.stop {
-                        Stop::Neighbor => true,
-                        Stop::End => false,
-                        Stop::At(stop) => self.probe(stop, self.parsed.node(next)),
-                    };
-                    if is_end {
-                        break;
-                    }
-                    current = next;
-                }
-            }
-        }
-        found
-    }
-
-    fn find_below(&mut self, relation: &'s Relation, node: Node<'a>) -> Option<NodeId> {
-        match relation.stop {
-            Stop::Neighbor => node.children().find(|child| self.probe(relation.inner, *child)).map(Node::id),
-            Stop::At(stop) => {
-                let mut blocked_until = 0;
-                node.descendants().find_map(|inner| {
-                    if inner.id().index() < blocked_until {
-                        return None;
-                    }
-                    if self.probe(relation.inner, inner) {
-                        return Some(inner.id());
-                    }
-                    if self.probe(stop, inner) {
-                        blocked_until = inner.id().index() + 1 + inner.descendants().count();
-                    }
-                    None
-                })
-            }
-            Stop::End => {
-                if !self.memory.everywhere.contains_key(&relation.inner) {
-                    let parsed = self.parsed;
-                    let kinds = super::analysis::kinds(self.program, relation.inner);
-                    let all = parsed
-                        .nodes()
-                        .filter(|node| kinds.contains(node.kind()) && self.probe(relation.inner, *node));
-                    let all = all.map(Node::id).collect();
-                    self.memory.everywhere.insert(relation.inner, all);
-                }
-                let all = &self.memory.everywhere[&relation.inner];
-                let first = all.get(all.partition_point(|id| *id <= node.id())).copied()?;
-                node.is_ancestor_of(self.parsed.node(first)).then_some(first)
-            }
-        }
-    }
-
-    /// The nearest node that matches on the way outwards, backwards or forwards. Every node passed remembers the answer.
-    fn find_along(&mut self, id: MatcherId, relation: &'s Relation, node: Node<'a>) -> Option<NodeId> {
-        let mut passed = Vec::new();
-        let mut current = node.id();
-        let answer = loop {
-            if let Some(known) = self.memory.nearest.get(&(id, current)) {
-                break *known;
-            }
-            passed.push(current);
-            let Some(next) = self.step(relation.kind, current) else { break None };
-            let candidate = self.parsed.node(next);
-            if self.probe(relation.inner, candidate) {
-                break Some(next);
-            }
-            let is_end = match relation.stop {
-                Stop::Neighbor => true,
-                Stop::End => false,
-                Stop::At(stop) => self.probe(stop, candidate),
-            };
-            if is_end {
-                break None;
-            }
-            current = next;
-        };
-        // With `neighbor` only the node itself was asked about, and it is the only one passed.
-        for passed in passed {
-            self.memory.nearest.insert((id, passed), answer);
-        }
-        answer
-    }
-
-    fn step(&mut self, kind: RelationKind, from: NodeId) -> Option<NodeId> {
-        let node = self.parsed.node(from);
-        let parent = node.parent()?;
-        if kind == RelationKind::Inside {
-            return Some(parent.id());
-        }
-        let key = (parent.id(), node.field());
-        let siblings = self.siblings(key);
-        let position = siblings.binary_search(&from).ok()?;
-        match kind {
-            RelationKind::Precedes => siblings.get(position + 1).copied(),
-            _ => position.checked_sub(1).map(|previous| siblings[previous]),
         }
     }
 }

@@ -7,6 +7,7 @@ mod annotations;
 mod bind;
 mod builtins;
 mod exports;
+pub mod origins;
 mod qualified;
 mod resolve;
 

@@ -12,6 +12,7 @@ mod extract;
 mod hostile;
 mod imports;
 mod layout;
+mod origins;
 mod parse;
 mod properties;
 mod query;

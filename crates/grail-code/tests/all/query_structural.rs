@@ -376,3 +376,34 @@ fn the_tool_never_succeeds_emptily() {
     assert_eq!(broken.matches.len(), 1);
     assert_eq!(broken.error.unwrap(), "the source does not parse: line 2, column 5: Expected an expression");
 }
+
+#[test]
+fn a_list_contains_an_item() {
+    let decorated = "{type: FunctionDef, decorators: {contains: {qualified_name: pytest.fixture}}}";
+    check(
+        decorated,
+        "import pytest\n@a\n@pytest.fixture()\n@b\ndef f(): pass\n@a\ndef g(): pass\n",
+        &["2:1 FunctionDef @a⏎@pytest.fixture()⏎@b⏎def f(): pass"],
+    );
+    let parameter = "{type: FunctionDef, params: {contains: {type: Parameter, name: a}}}";
+    check(parameter, "def f(x, a=1): pass\ndef g(x): pass\n", &["1:1 FunctionDef def f(x, a=1): pass"]);
+    let error = Pattern::yaml("{type: Call, args: {contains: a, capture: X}}").unwrap_err();
+    assert_eq!(error.message, "`capture` cannot stand beside `contains`");
+}
+
+#[test]
+fn predicates_know_decorators_by_their_qualified_names() {
+    let code = "import abc, functools, pytest, typing as t\nfrom abc import abstractmethod as am\n\
+                class A:\n    @am\n    def f(self): ...\n    @functools.cached_property\n    def g(self): ...\n    \
+                @property\n    def h(self): ...\n    @t.overload\n    def i(self): ...\n\
+                @pytest.fixture(scope='module')\ndef j(): ...\nclass B: ...\n";
+    let places = |predicate: &str| -> Vec<String> {
+        let found = found(&format!("{{type: [ClassDef, FunctionDef], predicate: {predicate}}}"), code);
+        found.iter().map(|found| found.split(' ').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(places("is_abstract"), ["3:1", "4:5"]);
+    assert_eq!(places("is_property"), ["6:5", "8:5"]);
+    assert_eq!(places("is_overload"), ["10:5"]);
+    assert_eq!(places("is_fixture"), ["12:1"]);
+    assert_eq!(places("is_dataclass"), Vec::<String>::new());
+}

@@ -47,6 +47,7 @@ impl Builder<'_> {
                     Value::String(word) if word.starts_with("$$$") => {
                         self.sequence(std::slice::from_ref(data))?
                     }
+                    Value::Object(map) if map.contains_key("contains") => self.containing(map)?,
                     Value::Object(map) if map.keys().any(|key| QUANTIFIERS.contains(&key.as_str())) => {
                         self.sequence(std::slice::from_ref(data))?
                     }
@@ -70,6 +71,11 @@ impl Builder<'_> {
                     Value::String(word) if field == Field::Op => {
                         let text = vocabulary::operator(word).unwrap_or(word);
                         Test::One(self.literal(&[Kind::Operator], text))
+                    }
+                    Value::Object(map) if map.contains_key("contains") && list_holder(field).is_some() => {
+                        let Some((kind, inner)) = list_holder(field) else { return Ok(None) };
+                        let test = Test::Sequence(self.containing(map)?);
+                        Test::One(self.node_with(kind, vec![(inner, test)]))
                     }
                     Value::Array(items) => {
                         let Some((kind, inner)) = list_holder(field) else {

@@ -7,8 +7,8 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::matcher::{
-    FieldTest, KindSet, Matcher, MatcherId, NameTest, NodeTest, Program, Relation, RelationKind, Root, Stop,
-    Test, TextTest,
+    FieldTest, KindSet, Matcher, MatcherId, NameTest, NodeTest, Origin, Program, Relation, RelationKind,
+    Root, Stop, Test, TextTest,
 };
 use super::vocabulary::{self, closest};
 use super::{PatternError, Predicate, code};
@@ -32,6 +32,7 @@ const KEYS: &[&str] = &[
     "not_follows",
     "precedes",
     "not_precedes",
+    "comes_from",
     "qualified_name",
     "code",
     "pattern",
@@ -305,6 +306,10 @@ impl Builder<'_> {
             "not_has" => Matcher::Not(self.relation(RelationKind::Has, data)?),
             "not_follows" => Matcher::Not(self.relation(RelationKind::Follows, data)?),
             "not_precedes" => Matcher::Not(self.relation(RelationKind::Precedes, data)?),
+            "comes_from" => {
+                let inner = self.node(data)?;
+                Matcher::ComesFrom(Origin { inner, binds: self.program.binds(inner) })
+            }
             "qualified_name" => Matcher::QualifiedName(self.qualified_name(data)?),
             "code" | "pattern" => {
                 let Some(text) = data.as_str() else {
@@ -356,9 +361,10 @@ impl Builder<'_> {
             let name = name.trim_start_matches('$');
             self.path.push("where".to_owned());
             let result = match self.program.names.iter().position(|known| known == name) {
-                Some(slot) => self
-                    .within(name.to_owned(), |builder| builder.node(data))
-                    .map(|id| self.program.constraints[slot] = Some(id)),
+                Some(slot) => self.within(name.to_owned(), |builder| builder.node(data)).map(|id| {
+                    self.program.constraints[slot] = Some(id);
+                    self.program.constraint_binds[slot] = self.program.binds(id);
+                }),
                 None => {
                     let error = self.error(format!("the pattern has no capture `${name}`"), Some(name));
                     Err(did_you_mean(error, name, self.program.names.iter().map(String::as_str)))

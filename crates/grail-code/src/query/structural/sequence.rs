@@ -1,6 +1,6 @@
 //! Lists: one pattern after the other, with `zero_or_more`, `zero_or_one`, `at_least` and `at_most` among them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Builder, QUANTIFIERS, is_capture_name};
 use crate::query::PatternError;
@@ -14,6 +14,18 @@ impl Builder<'_> {
             sequence.items.push(item);
         }
         Ok(sequence)
+    }
+
+    /// `contains: P`, a list with `P` somewhere in it.
+    pub(super) fn containing(&mut self, map: &Map<String, Value>) -> Result<Sequence, PatternError> {
+        if let Some(other) = map.keys().find(|other| *other != "contains") {
+            return Err(self.error(format!("`{other}` cannot stand beside `contains`"), Some(other)));
+        }
+        let item = self.within("contains".to_owned(), |builder| builder.node(&map["contains"]))?;
+        let any = self.program.add(Matcher::Any);
+        let others = self.program.any_number(any);
+        let item = Item { matcher: item, quantity: Quantity::One };
+        Ok(Sequence { items: vec![others, item, others] })
     }
 
     pub(super) fn item(&mut self, data: &Value) -> Result<Item, PatternError> {
