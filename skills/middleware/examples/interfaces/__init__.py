@@ -1,0 +1,1 @@
+"""The two interfaces middleware is written for here."""
