@@ -50,8 +50,13 @@ impl Checker<'_> {
     /// A file on its own: what is found and not suppressed.
     pub fn check(&self, file: &FileUnderCheck<'_>) -> FileCheck {
         let mut check = self.look(file);
-        self.rules.settle(&mut check.report, &file.path);
+        // Rules across files have not run, and a comment that answers one of them must not be taken for unused.
+        self.rules.settle_with(&mut check.report, &file.path, |compiled| self.runs_alone(compiled));
         check
+    }
+
+    fn runs_alone(&self, compiled: &CompiledRule) -> bool {
+        compiled.rule.python().is_none_or(|python| self.python.is_some() && python.project.is_none())
     }
 
     /// Fixes a file on its own until nothing is left to fix.

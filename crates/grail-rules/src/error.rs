@@ -1,8 +1,11 @@
 //! What can go wrong before or beside checking. What is wrong with the checked code is a [`crate::Finding`], never an error.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use thiserror::Error;
+
+use crate::FixProblem;
 
 #[derive(Debug, Error)]
 pub enum RulesError {
@@ -10,6 +13,8 @@ pub enum RulesError {
     Rule(Box<RuleProblem>),
     #[error(transparent)]
     Project(#[from] grail_project::ProjectError),
+    #[error("{path}: {problem}")]
+    Fix { path: Arc<str>, problem: FixProblem },
 }
 
 /// A mistake in a rule, a pack or a setting, with its place.
@@ -45,6 +50,26 @@ impl RuleProblem {
     pub fn snippet(mut self, snippet: impl Into<String>) -> Self {
         self.snippet = Some(snippet.into());
         self
+    }
+}
+
+impl RulesError {
+    /// What the user can do about it, where there is something useful to say.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Rule(problem) => problem.hint.clone(),
+            Self::Project(error) => error.hint(),
+            Self::Fix { .. } => Some("these fixes were left out; the mistake is in the rule".to_owned()),
+        }
+    }
+
+    /// Source with a caret under the mistake, for errors that point into a file.
+    pub fn snippet(&self) -> Option<&str> {
+        match self {
+            Self::Rule(problem) => problem.snippet.as_deref(),
+            Self::Project(error) => error.snippet(),
+            Self::Fix { .. } => None,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a check found: one shape for all layers, from a syntax error to a failed test.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,6 +68,18 @@ pub enum Layer {
     Lint,
     Types,
     Tests,
+}
+
+impl Finding {
+    /// Whether a check that found it has failed; what is merely worth knowing fails nothing.
+    pub fn is_failure(&self) -> bool {
+        self.severity > Severity::Info
+    }
+
+    /// The order in which findings are shown.
+    pub fn by_place(one: &Self, other: &Self) -> Ordering {
+        (&one.path, one.start, one.end, &one.rule).cmp(&(&other.path, other.start, other.end, &other.rule))
+    }
 }
 
 impl Severity {

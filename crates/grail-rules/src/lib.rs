@@ -14,6 +14,7 @@ pub mod layers;
 pub mod libraries;
 mod library;
 mod pack;
+mod project_check;
 mod rule;
 mod ruleset;
 mod selection;
@@ -29,6 +30,7 @@ pub use fixing::{FixProblem, Fixed, MAX_ROUNDS, fix_text};
 pub use kind::{Artifact, ArtifactKind};
 pub use library::{Library, SKILLS_FOLDER, Shadowed};
 pub use pack::{Origin, Pack};
+pub use project_check::{CheckReport, ProjectCheck};
 pub use rule::{
     CompiledRule, Example, ExampleFile, Expectation, Options, ProjectQuery, PythonRule, Requirement, Rule,
 };

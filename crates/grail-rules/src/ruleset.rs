@@ -165,9 +165,19 @@ impl RuleSet {
 
     /// Takes suppressed findings out, adds those about suppressions, and puts all in the order of their places.
     pub fn settle(&self, report: &mut FileReport, path: &Arc<str>) {
+        self.settle_with(report, path, |_| true);
+    }
+
+    /// As [`RuleSet::settle`], where only the rules that `has_run` names had their say: a comment about another one may be right.
+    pub fn settle_with(
+        &self,
+        report: &mut FileReport,
+        path: &Arc<str>,
+        has_run: impl Fn(&CompiledRule) -> bool,
+    ) {
         let suppressions = std::mem::take(&mut report.suppressions);
         suppressions.apply(path, &mut report.findings, |id| {
-            self.rules.iter().any(|active| *active.compiled.rule.id == *id)
+            self.rules().any(|compiled| *compiled.rule.id == *id && has_run(compiled))
         });
         report.findings.sort_by(|a, b| (a.start, a.end, &a.rule).cmp(&(b.start, b.end, &b.rule)));
     }

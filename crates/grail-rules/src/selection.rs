@@ -61,7 +61,8 @@ impl Selection<'_> {
         if let Some(kind) = self.kind {
             let known: Vec<&str> = library.kinds().map(|(_, kind)| kind.name.as_str()).collect();
             if !known.contains(&kind) {
-                return Err(setting(format!("no skill declares the kind `{kind}`"), kind, known.into_iter()));
+                let message = format!("no skill declares the kind `{kind}`");
+                return Err(setting("--kind", message, kind, known.into_iter()));
             }
             builder.force_kind(Some(kind.to_owned()));
         }
@@ -120,6 +121,7 @@ impl Selection<'_> {
             "warning" => Ok(Some(Severity::Warning)),
             "info" => Ok(Some(Severity::Info)),
             other => Err(setting(
+                "grail.toml",
                 format!("`{other}` is no severity"),
                 other,
                 ["error", "warning", "info"].into_iter(),
@@ -158,18 +160,20 @@ impl Selection<'_> {
             .chain(library.rules().map(|(_, rule)| &*rule.id))
             .collect();
         let rules_only = self.config.severity.keys().chain(self.config.options.keys());
-        let named = self
+        let in_settings = self
+            .config
             .select
             .iter()
-            .chain(self.ignore)
-            .chain(&self.config.select)
             .chain(&self.config.ignore)
             .chain(self.config.per_path.values().flatten())
-            .chain(rules_only);
-        for name in named {
+            .chain(rules_only)
+            .map(|name| ("grail.toml", name));
+        let given = [("--select", self.select), ("--ignore", self.ignore)];
+        let given = given.into_iter().flat_map(|(from, names)| names.iter().map(move |name| (from, name)));
+        for (from, name) in given.chain(in_settings) {
             if name != ALL && !known.contains(&name.as_str()) {
                 let message = format!("there is no rule and no pack `{name}`");
-                return Err(setting(message, name, known.into_iter()));
+                return Err(setting(from, message, name, known.into_iter()));
             }
         }
         Ok(())
@@ -190,12 +194,12 @@ impl Usage {
     }
 }
 
-fn setting<'k>(message: String, name: &str, known: impl Iterator<Item = &'k str>) -> RuleProblem {
+fn setting<'k>(from: &str, message: String, name: &str, known: impl Iterator<Item = &'k str>) -> RuleProblem {
     let nearest = known
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= candidate.len().div_ceil(3))
         .min_by_key(|(distance, _)| *distance);
-    let problem = RuleProblem::new("grail.toml", 0, message);
+    let problem = RuleProblem::new(from, 0, message);
     match nearest {
         Some((_, candidate)) => problem.hint(format!("did you mean `{candidate}`?")),
         None => problem.hint("`grail rules list` names them"),

@@ -58,6 +58,10 @@ impl Suppressions {
         all
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.comments.is_empty() && self.invalid.is_empty()
+    }
+
     fn read_comment(&mut self, parsed: &Parsed, comment: Span) {
         let (text, source) = (parsed.text(), parsed.source());
         let Some(at) = comment.of(text).find("grail:") else { return };

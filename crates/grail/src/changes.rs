@@ -39,7 +39,7 @@ struct ChangesRecord<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct ChangeRecord {
+pub(crate) struct ChangeRecord {
     path: String,
     status: &'static str,
     /// Where a moved file was.
@@ -103,7 +103,7 @@ fn summarise(
     }
 }
 
-fn change_record(change: &FileChange) -> ChangeRecord {
+pub(crate) fn change_record(change: &FileChange) -> ChangeRecord {
     let before = change.before.as_ref().map(|file| file.path.as_path());
     let after = change.after.as_ref().map(|file| file.path.as_path());
     let status = match (before, after) {

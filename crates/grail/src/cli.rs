@@ -1,9 +1,10 @@
 //! The command tree: global options and the list of subcommands. Each subcommand's arguments live in its own file.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
-use crate::{Exit, approvals, code, init, run};
+use crate::{Exit, approvals, check, code, init, rules, run};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -24,20 +25,46 @@ pub struct Cli {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct GlobalArguments {
     /// How results are printed
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
-    pub format: Format,
+    #[arg(long, global = true, value_parser = plain_formats(), default_value = "text", value_name = "FORMAT", help_heading = "Output")]
+    pub format: OutputFormat,
     /// When to use colour; `auto` also honours NO_COLOR
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
     pub color: Color,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+/// Whom a command speaks to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+/// What `--format` may be. Every command knows the first two; `check` takes an option of the same name that knows all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
     /// For people
     #[default]
     Text,
     /// For machines: one object on stdout
     Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+}
+
+impl OutputFormat {
+    /// Whom a command speaks to. The formats for other machines are one command's own business.
+    pub fn plain(self) -> Format {
+        if self == Self::Text { Format::Text } else { Format::Json }
+    }
+}
+
+fn plain_formats() -> impl TypedValueParser<Value = OutputFormat> {
+    let names = [OutputFormat::Text, OutputFormat::Json];
+    PossibleValuesParser::new(names.iter().filter_map(ValueEnum::to_possible_value))
+        .map(|name| if name == "json" { OutputFormat::Json } else { OutputFormat::Text })
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -51,6 +78,8 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Init(init::Arguments),
+    Check(Box<check::Arguments>),
+    Rules(rules::Arguments),
     Code(code::Arguments),
     Run(Box<run::Arguments>),
     Approvals(approvals::Arguments),
@@ -60,6 +89,8 @@ impl Command {
     pub fn run(self, terminal: &mut Terminal) -> anyhow::Result<Exit> {
         match self {
             Self::Init(arguments) => init::run(&arguments, terminal),
+            Self::Check(arguments) => check::run(&arguments, terminal),
+            Self::Rules(arguments) => rules::run(arguments, terminal),
             Self::Code(arguments) => code::run(arguments, terminal),
             Self::Run(arguments) => run::run(*arguments, terminal),
             Self::Approvals(arguments) => approvals::run(arguments, terminal),

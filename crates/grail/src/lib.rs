@@ -5,12 +5,14 @@
 
 pub mod approvals;
 pub mod changes;
+pub mod check;
 pub mod cli;
 pub mod code;
 pub mod files;
 pub mod init;
 pub mod progress;
 pub mod render;
+pub mod rules;
 pub mod run;
 
 use std::io;
@@ -44,7 +46,7 @@ pub fn run() -> Exit {
             return if error.use_stderr() { Exit::CouldNotRun } else { Exit::Fine };
         }
     };
-    let mut terminal = Terminal::new(cli.global.format, cli.global.color);
+    let mut terminal = Terminal::new(cli.global.format.plain(), cli.global.color);
     let result = cli.command.run(&mut terminal).and_then(|exit| {
         terminal.flush()?;
         Ok(exit)

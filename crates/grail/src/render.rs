@@ -9,15 +9,16 @@ use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use grail_project::ProjectError;
+use grail_rules::RulesError;
 use serde::Serialize;
 
 use crate::cli::{Color, Format};
 
-const BOLD: &str = "\x1b[1m";
-const RED: &str = "\x1b[31m";
-const GREEN: &str = "\x1b[32m";
-const CYAN: &str = "\x1b[36m";
-const RESET: &str = "\x1b[0m";
+pub(crate) const BOLD: &str = "\x1b[1m";
+pub(crate) const RED: &str = "\x1b[31m";
+pub(crate) const GREEN: &str = "\x1b[32m";
+pub(crate) const CYAN: &str = "\x1b[36m";
+pub(crate) const RESET: &str = "\x1b[0m";
 
 /// The two streams of a command, and how it was asked to speak.
 pub struct Terminal {
@@ -122,10 +123,19 @@ impl Terminal {
         Ok(())
     }
 
+    /// The error of one rule, or of one file under check; the command goes on.
+    pub fn rules_problem(&mut self, error: &RulesError) -> anyhow::Result<()> {
+        self.flush()?;
+        self.report(error, error.snippet(), error.hint().as_deref());
+        Ok(())
+    }
+
     /// The error a command ends with.
     pub fn failure(&mut self, error: &anyhow::Error) {
         let _ = self.output.flush();
         if let Some(error) = error.downcast_ref::<ProjectError>() {
+            self.report(error, error.snippet(), error.hint().as_deref());
+        } else if let Some(error) = error.downcast_ref::<RulesError>() {
             self.report(error, error.snippet(), error.hint().as_deref());
         } else if let Some(failure) = error.downcast_ref::<Failure>() {
             self.report(failure, failure.snippet.as_deref(), failure.hint.as_deref());
@@ -175,6 +185,12 @@ impl std::error::Error for Failure {}
 
 impl From<&ProjectError> for ErrorRecord {
     fn from(error: &ProjectError) -> Self {
+        Self { message: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<&RulesError> for ErrorRecord {
+    fn from(error: &RulesError) -> Self {
         Self { message: error.to_string(), hint: error.hint() }
     }
 }

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod changes;
+mod check;
 mod codemod;
 mod find;
 mod guides;
@@ -13,6 +14,7 @@ mod init;
 mod readme;
 mod refactor;
 mod rename;
+mod rules;
 mod run;
 mod scratch;
 mod tree;

@@ -38,6 +38,8 @@ impl Scratch {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_grail"));
         command.args(arguments).current_dir(self.root()).env("COLUMNS", "100");
+        // The skills of whoever runs the tests are not theirs.
+        command.env("HOME", self.path("no-home"));
         for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CI"] {
             command.env_remove(variable);
         }
