@@ -8,6 +8,7 @@ pub mod codemod;
 pub mod data;
 pub mod edit;
 pub mod imports;
+pub mod index;
 pub mod layout;
 pub mod outline;
 pub mod project;

@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Semantic, SymbolId};
 use crate::{Field, Kind, Node, NodeId};
 use members::MemberIndex;
+pub(crate) use members::member;
 use names::Definitions;
 
 /// How many nodes one walk visits.

@@ -11,6 +11,7 @@ mod string;
 use std::fmt;
 
 use ruff_python_ast::token::{Token, TokenKind};
+use serde::{Deserialize, Serialize};
 
 pub use kind::{Arity, Field, FieldSpec, Kind};
 pub use parse::{parse_expression, parse_module, parse_statement};
@@ -46,7 +47,8 @@ pub enum Context {
 }
 
 /// How arguments bind to a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ParameterKind {
     PositionalOnly,
     Positional,

@@ -11,6 +11,7 @@ mod docs_patterns;
 mod extract;
 mod hostile;
 mod imports;
+mod index;
 mod layout;
 mod origins;
 mod parse;

@@ -74,7 +74,7 @@ impl<'a> Flow<'_, 'a> {
 }
 
 /// The class whose member an attribute names: `self.x` in a method, `Class.x`, or `x` of an instance made in this file.
-pub(super) fn member<'a>(semantic: &Semantic<'a>, attribute: Node<'a>) -> Option<(Node<'a>, &'a str)> {
+pub(crate) fn member<'a>(semantic: &Semantic<'a>, attribute: Node<'a>) -> Option<(Node<'a>, &'a str)> {
     let name = attribute.child(Field::Attr)?.text();
     let receiver = attribute.child(Field::Value)?;
     let class = match receiver.kind() {
