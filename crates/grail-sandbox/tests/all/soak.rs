@@ -150,7 +150,8 @@ impl Soak {
         let code =
             if number.is_multiple_of(50) { format!("{program}\n# {number}") } else { program.to_owned() };
         let outcome = self.context.execute(&code, json!({})).await;
-        assert!(!matches!(outcome.ending, Ending::WorkerCrashed(_)), "{program}: {:?}", outcome.ending);
+        let is_lost = matches!(outcome.ending, Ending::WorkerCrashed(_) | Ending::NoWorker { .. });
+        assert!(!is_lost, "{program}: {:?}", outcome.ending);
     }
 }
 
