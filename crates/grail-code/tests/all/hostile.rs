@@ -1,6 +1,8 @@
 //! Hostile source must cost an error message at most, on the smallest of stacks.
 
-use grail_code::{Kind, Source, parse_module};
+use grail_code::index::{MAX_ENTRIES, index};
+use grail_code::semantic::origins::{MAX_ORIGINS, origins};
+use grail_code::{Kind, Semantic, Source, edit, parse_module, recipe};
 
 /// Runs on a stack as small as a test thread's or a server's.
 fn parse_on_small_stack(text: String) -> (usize, Vec<String>) {
@@ -82,5 +84,66 @@ fn unterminated_everything_still_has_a_tree() {
         let parsed = parse_module(Source::from_text(text));
         assert_eq!(parsed.root().kind(), Kind::Module);
         assert!(!parsed.is_valid(), "{text:?}");
+    }
+}
+
+#[test]
+fn recipes_origins_and_the_index_survive_broken_source() {
+    let texts = [
+        "def f(",
+        "def f(a",
+        "def f(a=",
+        "class A(b",
+        "@\ndef f(): pass",
+        "@a",
+        "f'{",
+        "f'{a",
+        "'a' f'",
+        "x +=",
+        "for x in",
+        "lambda a",
+        "x = = f(a",
+        "class A:\n def f(self): self.x =\n  self.",
+        "f(*, **, a=)",
+        "a, *b = ",
+        "match a:\n case b",
+        "import",
+        "from . import",
+        "from a import (b as",
+        "del",
+        "def f(a, /, *, **k): (yield",
+    ];
+    for text in texts {
+        let parsed = parse_module(Source::from_text(text));
+        let semantic = Semantic::new(&parsed);
+        for node in parsed.nodes() {
+            let edits = [
+                recipe::add_decorator(node, "d"),
+                recipe::remove_decorator(node),
+                recipe::annotate_return(node, "T"),
+                recipe::annotate_parameter(node, "T"),
+                recipe::keyword_only(node),
+                recipe::string_prefix(node, "t"),
+                recipe::remove_statement(node),
+                recipe::rename(&semantic, node, "new").unwrap_or_default(),
+            ];
+            for edits in edits {
+                assert!(edit::apply(text, edits).is_ok(), "{text:?} {node:?}");
+            }
+            assert_eq!(origins(&semantic, node)[0], node);
+        }
+        index(&semantic);
+    }
+}
+
+#[test]
+fn origins_and_the_index_take_long_chains() {
+    for link in [" + a", ".b", "()", "[0]", " and a", ".strip()", " 'x'"] {
+        let first = if link == " 'x'" { "'x'" } else { "a" };
+        let parsed = parse_module(Source::from_text(format!("a = {first}{}\n", link.repeat(50_000))));
+        let semantic = Semantic::new(&parsed);
+        assert!(index(&semantic).calls.len() <= MAX_ENTRIES);
+        let statement = parsed.root().children().next().expect("a statement");
+        assert!(origins(&semantic, statement).len() <= MAX_ORIGINS, "{link}");
     }
 }
