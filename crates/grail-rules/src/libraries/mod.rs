@@ -12,10 +12,11 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use grail_project::{CONFIG_FILE, Project};
 use pep440_rs::{Version, VersionSpecifiers};
 use thiserror::Error;
 
-use crate::Usage;
+use crate::{RuleProblem, Usage};
 
 pub use requirement::normalize_name;
 
@@ -74,6 +75,20 @@ pub fn installed_version(root: &Path, library: &str) -> Option<Version> {
 }
 
 impl ProjectLibraries {
+    /// What a project says, its `grail.toml` included: `[check.target]` is for libraries about which its other files are silent.
+    pub fn of(project: &Project, targets: &[Target]) -> Result<Self, RuleProblem> {
+        let mut libraries = Self::read(&project.root, targets);
+        for (library, version) in &project.config.check.target {
+            let target = format!("{library}={version}").parse::<Target>().map_err(|error| {
+                let file = project.root.join(CONFIG_FILE);
+                RuleProblem::new(file, 0, error.to_string())
+                    .hint("write `tdom = \"0.1.20\"` in `[check.target]`")
+            })?;
+            libraries.add_defaults(&[target], CONFIG_FILE);
+        }
+        Ok(libraries)
+    }
+
     /// Reads what the files of a project say, in this order: `targets`, what is installed in `.venv`, lock files, requirement files,
     /// `pyproject.toml`. What cannot be read says nothing.
     pub fn read(root: &Path, targets: &[Target]) -> Self {

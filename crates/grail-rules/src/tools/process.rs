@@ -6,15 +6,17 @@
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often a running program is looked at while it says nothing.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long the output of a program that has ended may stay open, held by what it started.
+/// How long the output of a program that has ended may stay open, held by what it started, before that is ended too.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long it may take until the output is closed then. Only what has left the program's group can keep it open.
+const PATIENCE: Duration = Duration::from_secs(10);
 const CHUNK: usize = 64 * 1024;
 
 /// What to run and how far it may go.
@@ -82,22 +84,22 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Output, ProcessProblem> {
         Running { child: start(invocation).map_err(ProcessProblem::NotStarted)?, is_over: false };
     let streams = attend(&mut running.child, invocation).map_err(ProcessProblem::NotStarted)?;
     let mut captured: [Option<Vec<u8>>; 2] = [None, None];
-    let mut status: Option<(ExitStatus, Instant)> = None;
+    let mut ended: Option<Instant> = None;
     loop {
         let now = Instant::now();
-        if status.is_none() {
-            let found = running.child.try_wait().map_err(ProcessProblem::NotStarted)?;
-            status = found.map(|found| (found, now));
+        if ended.is_none() && running.has_ended().map_err(ProcessProblem::NotStarted)? {
+            ended = Some(now);
         }
         let has_all = captured.iter().all(Option::is_some);
-        match status {
-            Some((status, _)) if has_all => {
+        match ended.map(|ended| now - ended) {
+            Some(_) if has_all => {
+                let status = running.child.wait().map_err(ProcessProblem::NotStarted)?;
                 running.is_over = true;
                 let [stdout, stderr] = captured.map(Option::unwrap_or_default);
                 return Ok(Output { code: status.code(), stdout, stderr });
             }
-            Some((_, ended)) if now >= ended + 2 * GRACE => return Err(ProcessProblem::OutputLeftOpen),
-            Some((_, ended)) if now >= ended + GRACE => running.end_group(),
+            Some(since) if since >= PATIENCE => return Err(ProcessProblem::OutputLeftOpen),
+            Some(since) if since >= GRACE => running.end_group(),
             _ => {}
         }
         if now >= end {
@@ -128,6 +130,20 @@ struct Running {
 }
 
 impl Running {
+    /// Looks without taking notice of the end: until then the system gives the number of the process to no other, so that
+    /// ending its group cannot hit a stranger.
+    #[cfg(unix)]
+    fn has_ended(&mut self) -> io::Result<bool> {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?.is_some())
+    }
+
+    #[cfg(not(unix))]
+    fn has_ended(&mut self) -> io::Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
     #[cfg(unix)]
     fn end_group(&self) {
         // The group may be gone already.

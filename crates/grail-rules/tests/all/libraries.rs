@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use grail_project::Project;
 use grail_rules::Usage;
 use grail_rules::libraries::{Applicability, ProjectLibraries, Target, normalize_name};
 use pep440_rs::VersionSpecifiers;
@@ -119,6 +120,27 @@ fn the_most_exact_place_decides() {
             "svcs-di 0.3.0 (--target)",
             "tdom 0.1.20 (the project's .venv)",
         ]
+    );
+}
+
+#[test]
+fn the_settings_speak_where_other_files_are_silent() {
+    let with = |settings: &str| {
+        let project = ToolProject::new(&[("grail.toml", settings), ("requirements.txt", "svcs==26.2\n")]);
+        let libraries = ProjectLibraries::of(&Project::discover(project.root()).unwrap(), &[]);
+        libraries.map_err(|problem| problem.message).map(|libraries| {
+            ["svcs", "tdom"].map(|name| {
+                libraries.get(name).map(|found| format!("{} ({})", found.constraint, found.source))
+            })
+        })
+    };
+    assert_eq!(
+        with("[check.target]\nsvcs = \"1\"\ntdom = \"0.1.9\"\n").unwrap(),
+        [Some("26.2 (requirements.txt)".to_owned()), Some("0.1.9 (grail.toml)".to_owned())]
+    );
+    assert_eq!(
+        with("[check.target]\ntdom = \"old\"\n").unwrap_err(),
+        "`tdom=old` is not a library with a version: the version is no Python version"
     );
 }
 

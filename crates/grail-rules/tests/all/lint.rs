@@ -69,6 +69,10 @@ fn a_missing_ruff_is_said_with_what_to_do() {
 fn without_files_there_is_nothing_to_do() {
     let report = lint::run(&ToolProject::new(&[]).context(), &[]);
     assert_eq!(report, LayerReport::skipped(Layer::Lint, "there are no files to check"));
+    assert_eq!(
+        serde_json::to_string(&report).unwrap(),
+        r#"{"layer":"lint","status":"skipped","reason":"there are no files to check"}"#
+    );
 }
 
 #[test]
