@@ -2,18 +2,22 @@
 //!
 //! One fix may make room for the next, so a file is checked anew after each round. Three things could keep this from ending well, and each
 //! is caught, named and dropped: a fix after which the file no longer parses, rules that undo each other in turn (a text that was there
-//! before), and rules that never come to an end (more than [`MAX_ROUNDS`]). What is left after that is a text on which no fix applies:
+//! before), and rules that never come to an end (more than [`MAX_ROUNDS`], or a text that only grows). What is left after that is a text on which no fix applies:
 //! running it again changes nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use grail_code::{Edit, Source, edit, parse_module};
+use rustc_hash::FxHashSet;
 
 use crate::{Finding, Safety};
 
 /// More rounds than honest rules need: each round applies every fix that is in nobody's way.
 pub const MAX_ROUNDS: usize = 50;
+
+/// How much a file may grow: a fix that doubles what it finds would fill the memory long before the last round.
+const MAX_GROWTH: usize = 64 * 1024;
 
 /// What fixing made of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,13 +60,10 @@ pub fn fix_text(text: &str, allowed: Safety, mut check: impl FnMut(&str) -> Vec<
             fixed.findings = findings;
             return fixed;
         }
-        if fixed.rounds == MAX_ROUNDS {
-            fixed.problems.push(FixProblem::NeverEnds { rules: names(&rules) });
-            // Nothing that was not proved to end is kept.
-            fixed.text = history.first().map_or_else(|| text.to_owned(), |(text, _)| text.clone());
-            fixed.applied.clear();
-            dropped.extend(names(&rules));
-            fixed.rounds = 0;
+        if fixed.rounds == MAX_ROUNDS || fixed.text.len() > text.len() + MAX_GROWTH {
+            let guilty = names(&rules);
+            dropped.extend(guilty.iter().cloned());
+            fixed.start_again(text, FixProblem::NeverEnds { rules: guilty });
             history.clear();
             continue;
         }
@@ -82,20 +83,11 @@ pub fn fix_text(text: &str, allowed: Safety, mut check: impl FnMut(&str) -> Vec<
         };
         history.push((std::mem::replace(&mut fixed.text, next), names(&rules)));
         if let Some(at) = history.iter().position(|(before, _)| *before == fixed.text) {
-            let mut guilty: Vec<Arc<str>> =
-                history[at..].iter().flat_map(|(_, rules)| rules.clone()).collect();
-            guilty.sort();
-            guilty.dedup();
-            for (_, rules) in history.drain(at..) {
-                for rule in rules {
-                    if let Some(count) = fixed.applied.get_mut(&rule) {
-                        *count = count.saturating_sub(1);
-                    }
-                }
-            }
-            fixed.applied.retain(|_, count| *count > 0);
+            let guilty: Vec<Arc<str>> = history[at..].iter().flat_map(|(_, rules)| rules.clone()).collect();
+            let guilty = names(&guilty);
             dropped.extend(guilty.iter().cloned());
-            fixed.problems.push(FixProblem::UndoEachOther { rules: guilty });
+            fixed.start_again(text, FixProblem::UndoEachOther { rules: guilty });
+            history.clear();
             continue;
         }
         for rule in rules {
@@ -104,29 +96,43 @@ pub fn fix_text(text: &str, allowed: Safety, mut check: impl FnMut(&str) -> Vec<
     }
 }
 
+impl Fixed {
+    /// Nothing is kept of fixing that was not proved to end: the guilty rules are left out, and all begins anew.
+    fn start_again(&mut self, text: &str, problem: FixProblem) {
+        self.text = text.to_owned();
+        self.applied.clear();
+        self.rounds = 0;
+        self.problems.push(problem);
+    }
+}
+
 /// The edits of as many fixes as do not touch each other, with the rule of each fix. Edits that two fixes share, such as an import both
 /// need, are made once.
 fn compatible<'f>(findings: impl Iterator<Item = &'f Finding>) -> (Vec<Edit>, Vec<Arc<str>>) {
     let mut edits: Vec<Edit> = Vec::new();
+    let mut known: FxHashSet<&Edit> = FxHashSet::default();
+    // The places taken, by start: none touches another, unless one fix has both.
+    let mut taken: BTreeMap<u32, u32> = BTreeMap::new();
     let mut rules = Vec::new();
     for finding in findings {
         let Some(fix) = &finding.fix else { continue };
-        let new: Vec<&Edit> = fix.edits.iter().filter(|edit| !edits.contains(edit)).collect();
-        // Everything shared: the same fix was found twice.
-        if new.is_empty() {
+        let new: Vec<&Edit> = fix.edits.iter().filter(|edit| !known.contains(edit)).collect();
+        let is_free = |edit: &&Edit| {
+            taken.range(..=edit.span.end).next_back().is_none_or(|(_, end)| *end < edit.span.start)
+        };
+        // With nothing new, the same fix was found twice.
+        if new.is_empty() || !new.iter().all(is_free) {
             continue;
         }
-        if new.iter().all(|new| edits.iter().all(|other| are_apart(new, other))) {
-            edits.extend(new.into_iter().cloned());
-            rules.push(Arc::clone(&finding.rule));
+        for edit in new {
+            let end = taken.entry(edit.span.start).or_insert(edit.span.end);
+            *end = edit.span.end.max(*end);
+            known.insert(edit);
+            edits.push(edit.clone());
         }
+        rules.push(Arc::clone(&finding.rule));
     }
     (edits, rules)
-}
-
-/// Whether two edits of different fixes cannot be meant for the same place.
-fn are_apart(a: &Edit, b: &Edit) -> bool {
-    a.span.end < b.span.start || b.span.end < a.span.start
 }
 
 /// The rule whose fix alone breaks the text; if each is fine alone, all of them.

@@ -120,12 +120,8 @@ impl Selection<'_> {
             "error" => Ok(Some(Severity::Error)),
             "warning" => Ok(Some(Severity::Warning)),
             "info" => Ok(Some(Severity::Info)),
-            other => Err(setting(
-                "grail.toml",
-                format!("`{other}` is no severity"),
-                other,
-                ["error", "warning", "info"].into_iter(),
-            )),
+            other => Err(RuleProblem::new("grail.toml", 0, format!("`{other}` is no severity"))
+                .hint("`error`, `warning` or `info`")),
         }
     }
 

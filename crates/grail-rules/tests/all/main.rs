@@ -5,6 +5,8 @@
 mod built_in;
 mod libraries;
 mod lint;
+mod fixing;
+mod in_force;
 mod rule_files;
 mod test_layer;
 mod tool_project;
