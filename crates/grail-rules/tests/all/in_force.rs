@@ -121,7 +121,7 @@ fn a_setting_about_nothing_is_refused() {
     insta::assert_snapshot!(problem("severity = {no-call = \"loud\"}"), @"grail.toml: `loud` is no severity; hint: `error`, `warning` or `info`");
     insta::assert_snapshot!(problem("options.no-call = {colour = 1}"), @"mine/rules/no-call.md: `no-call` has no option `colour`; hint: its options are `function`");
     insta::assert_snapshot!(problem("options.no-call = {function = 1}"), @r#"mine/rules/no-call.md: the option `function` of `no-call` cannot be `1`; hint: its default is `"print"`"#);
-    insta::assert_snapshot!(rules(&Settings { kind: Some("componnt"), ..PLAIN }).err().expect("a refusal"), @"grail.toml: no skill declares the kind `componnt`; hint: did you mean `component`?");
+    insta::assert_snapshot!(rules(&Settings { kind: Some("componnt"), ..PLAIN }).err().expect("a refusal"), @"--kind: no skill declares the kind `componnt`; hint: did you mean `component`?");
 }
 
 #[test]
