@@ -147,11 +147,15 @@ fn real_syntax_errors_unreadable_files_and_template_strings() {
     project.write("broken.py", b"def f(:\n");
     project.write("latin.py", b"# coding: latin-1\nx = '\xe9'\n");
     project.write("template.py", b"name = 'x'\nprint(t'<b>{name}</b>')\n");
+    // Names that must not be taken for a list of arguments or an option.
     project.write("@list.py", b"import os\n");
-    let report = lint::run(&project.context(), &paths(&["template.py", "latin.py", "@list.py", "broken.py"]));
+    project.write("--fix", b"import os\n");
+    let report =
+        lint::run(&project.context(), &paths(&["template.py", "latin.py", "@list.py", "--fix", "broken.py"]));
     assert_eq!(
         shown(&report.findings),
         [
+            "--fix:1:8: error F401",
             "@list.py:1:8: error F401",
             "broken.py:1:7: error invalid-syntax",
             "broken.py:2:1: error invalid-syntax",

@@ -58,6 +58,24 @@ fn a_broken_tool_of_the_project_is_an_error_and_not_a_reason_to_look_elsewhere()
     assert_eq!(problem.to_string(), "`ruff` failed with exit code 3: no such interpreter");
 }
 
+#[test]
+fn a_tool_that_is_not_installed_runs_through_uvx() {
+    let project = ToolProject::new(&[("a.py", "x = 1\n")]);
+    let script = "[ \"$1 $2\" = '--quiet ruff' ] || exit 9\nif [ \"$3\" = --version ]; then echo 'ruff 9.9'; else echo '[]'; fi\n";
+    project.program("bin/uvx", &format!("#!/bin/sh\n{script}"));
+    let mut context = project.context();
+    context.tools.search_path = Some(project.root().join("bin").into_os_string());
+    let run = |uvx: bool| {
+        let mut context = context.clone();
+        context.tools.uvx = uvx;
+        lint::run(&context, &paths(&["a.py"])).status
+    };
+    assert!(
+        matches!(run(true), LayerStatus::Ran { tool: Some(tool), findings: 0, .. } if tool == "ruff 9.9")
+    );
+    assert!(matches!(run(false), LayerStatus::Unavailable { .. }));
+}
+
 /// The status of the lint layer with a `ruff` that does this.
 fn status_with(script: &str, deadline: Duration) -> LayerStatus {
     let project = ToolProject::new(&[("a.py", "x = 1\n")]).fake("ruff", script);
