@@ -189,6 +189,8 @@ OPTIONAL = {
 ATTRIBUTES = ["is_async", "is_star", "is_lazy", "debug", "level", "op", "conversion", "kind"]
 NOTHING_ALONE = ["Expr", "Decorator", "Keyword", "Starred", "Alias"]
 BLANK = " \t\n\r\f"
+# The fields of every kind, last first: the order in which they go onto a work list.
+FIELDS = {kind: list(LAYOUT[kind].get("fields", {}).keys())[::-1] for kind in LAYOUT}
 
 
 def fields_of(node):
@@ -212,19 +214,33 @@ def visit(tree, visitor):
         elif isinstance(value, dict):
             handler = _handler(visitor, value)
             if handler is None or handler(value) is not False:
-                for field in fields_of(value)[::-1]:
-                    work.append(value.get(field))
+                for field in FIELDS.get(value.get("type"), []):
+                    child = value.get(field)
+                    if child:
+                        work.append(child)
 
 
 def findall(tree, pattern):
     """Every node that matches, parents first."""
     found = []
-
-    def collect(node):
-        if matches(node, pattern):
-            found.append(node)
-
-    visit(tree, collect)
+    wanted = None
+    if isinstance(pattern, dict):
+        wanted = pattern.get("type")
+    # Most nodes are of another type; they are told apart here, because a call per node is what a walk costs.
+    is_any = not isinstance(wanted, str)
+    work = [tree]
+    while work:
+        value = work.pop()
+        if isinstance(value, list):
+            work.extend(value[::-1])
+        elif isinstance(value, dict):
+            kind = value.get("type")
+            if (is_any or kind == wanted) and matches(value, pattern):
+                found.append(value)
+            for field in FIELDS.get(kind, []):
+                child = value.get(field)
+                if child:
+                    work.append(child)
     return found
 
 
@@ -406,6 +422,9 @@ def code_of(node):
     indent = ""
     if isinstance(node, dict):
         indent = node.get("indent", "")
+        text = node.get("text")
+        if isinstance(text, str) and node.get("type") != "Code":
+            return text
     return _print(node, indent, "\n")
 
 

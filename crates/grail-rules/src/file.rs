@@ -6,6 +6,8 @@ use std::sync::Arc;
 use grail_code::query::{Match, Pattern, find_among};
 use grail_code::{Kind, ModuleName, NodeId, Parsed, Semantic};
 
+use crate::python::tree_text;
+
 pub struct FileUnderCheck<'a> {
     /// The path relative to the project's root, with `/`.
     pub path: Arc<str>,
@@ -13,6 +15,7 @@ pub struct FileUnderCheck<'a> {
     pub parsed: &'a Parsed,
     semantic: OnceCell<Semantic<'a>>,
     by_kind: OnceCell<NodesByKind>,
+    data: OnceCell<Option<Arc<str>>>,
 }
 
 /// The nodes of a file, sorted by kind and then by place.
@@ -24,7 +27,19 @@ struct NodesByKind {
 
 impl<'a> FileUnderCheck<'a> {
     pub fn new(path: impl Into<Arc<str>>, module: ModuleName, parsed: &'a Parsed) -> Self {
-        Self { path: path.into(), module, parsed, semantic: OnceCell::new(), by_kind: OnceCell::new() }
+        Self {
+            path: path.into(),
+            module,
+            parsed,
+            semantic: OnceCell::new(),
+            by_kind: OnceCell::new(),
+            data: OnceCell::new(),
+        }
+    }
+
+    /// The tree as data, as text, for scripts. `None` if it nests too deeply.
+    pub(crate) fn data(&self) -> Option<&Arc<str>> {
+        self.data.get_or_init(|| tree_text(self.parsed).map(Arc::from)).as_ref()
     }
 
     /// What the names of the file stand for.

@@ -15,6 +15,7 @@ pub mod libraries;
 mod library;
 mod pack;
 mod project_check;
+mod python;
 mod rule;
 mod ruleset;
 mod selection;
@@ -31,6 +32,7 @@ pub use kind::{Artifact, ArtifactKind};
 pub use library::{Library, SKILLS_FOLDER, Shadowed};
 pub use pack::{Origin, Pack};
 pub use project_check::{CheckReport, ProjectCheck};
+pub use python::{SandboxedRules, ScriptRunner, Transform, TransformError};
 pub use rule::{
     CompiledRule, Example, ExampleFile, Expectation, Options, ProjectQuery, PythonRule, Requirement, Rule,
 };

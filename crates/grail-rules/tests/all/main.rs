@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod built_in;
-mod libraries;
-mod lint;
 mod fixing;
 mod in_force;
+mod libraries;
+mod lint;
+mod python_rules;
 mod rule_files;
 mod test_layer;
 mod tool_project;
