@@ -18,6 +18,8 @@ pub struct ArtifactKind {
     pub(crate) patterns: Vec<Pattern>,
     /// In files of these names every top-level function and class that could be one is one.
     pub(crate) files: Vec<GlobMatcher>,
+    /// Files that hold none, whatever they look like: a fake in a test is no service.
+    pub(crate) except: Vec<GlobMatcher>,
     /// Which definitions it may be.
     pub(crate) shapes: Vec<NodeKind>,
     /// The rules that apply to it beside those that name it under `applies-to`.
@@ -46,6 +48,8 @@ pub(crate) struct KindData {
     recognise: Vec<toml::Spanned<String>>,
     #[serde(default)]
     files: Vec<String>,
+    #[serde(default)]
+    except: Vec<String>,
     #[serde(default)]
     shape: Vec<String>,
     #[serde(default)]
@@ -76,6 +80,7 @@ impl ArtifactKind {
             Glob::new(glob).map(|glob| glob.compile_matcher()).map_err(|error| problem(error.to_string()))
         };
         let files = data.files.iter().map(glob).collect::<Result<_, _>>()?;
+        let except = data.except.iter().map(glob).collect::<Result<_, _>>()?;
         let shape = |name: &String| match name.as_str() {
             "function" => Ok(NodeKind::FunctionDef),
             "class" => Ok(NodeKind::ClassDef),
@@ -93,6 +98,7 @@ impl ArtifactKind {
             description: data.description,
             patterns,
             files,
+            except,
             shapes,
             rules: data.rules,
             file: data.file,
@@ -103,6 +109,9 @@ impl ArtifactKind {
 
     /// The artifacts of this kind in a file. A kind that is forced takes every public function and class at the top.
     pub(crate) fn artifacts<'a>(&self, file: &FileUnderCheck<'a>, is_forced: bool) -> Vec<Artifact> {
+        if !is_forced && self.except.iter().any(|glob| glob.is_match(file.path.as_ref())) {
+            return Vec::new();
+        }
         let is_by_name = is_forced || self.files.iter().any(|glob| glob.is_match(file.path.as_ref()));
         let mut found: Vec<NodeId> = Vec::new();
         if is_by_name {

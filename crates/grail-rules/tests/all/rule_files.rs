@@ -154,6 +154,19 @@ fn rules_pass_their_own_examples() {
 }
 
 #[test]
+fn files_that_a_kind_leaves_out_hold_no_artifacts() {
+    let rule = DECORATOR.replace(
+        "## Good\n\n```python\n",
+        "## Good: a view of a test\n\n```python tests/views.py\ndef index(request):\n    return 1\n```\n\n## Good\n\n```python\n",
+    );
+    let found = failures(&pack(&[("rules/pack.toml", PACK), ("rules/view-decorator.md", &rule)]));
+    insta::assert_snapshot!(found.join("\n"), @"view-decorator:54: found in good code: error: the view `index` is not decorated with `@view`");
+    let except = format!("{PACK}except = [\"**/tests/**\"]\n");
+    let found = failures(&pack(&[("rules/pack.toml", &except), ("rules/view-decorator.md", &rule)]));
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
 fn a_rule_without_examples_of_both_kinds_is_refused() {
     let text = PRINT.split("## Bad").next().expect("text");
     insta::assert_snapshot!(failures(&pack(&[("rules/no-print.md", text)])).join("\n"), @r"
