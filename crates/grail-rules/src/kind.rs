@@ -18,6 +18,8 @@ pub struct ArtifactKind {
     pub(crate) patterns: Vec<Pattern>,
     /// In files of these names every top-level function and class that could be one is one.
     pub(crate) files: Vec<GlobMatcher>,
+    /// Only files of these names hold any, if there are some: a `test_…` elsewhere is no test.
+    pub(crate) only: Vec<GlobMatcher>,
     /// Files that hold none, whatever they look like: a fake in a test is no service.
     pub(crate) except: Vec<GlobMatcher>,
     /// Which definitions it may be.
@@ -48,6 +50,8 @@ pub(crate) struct KindData {
     recognise: Vec<toml::Spanned<String>>,
     #[serde(default)]
     files: Vec<String>,
+    #[serde(default)]
+    only: Vec<String>,
     #[serde(default)]
     except: Vec<String>,
     #[serde(default)]
@@ -80,6 +84,7 @@ impl ArtifactKind {
             Glob::new(glob).map(|glob| glob.compile_matcher()).map_err(|error| problem(error.to_string()))
         };
         let files = data.files.iter().map(glob).collect::<Result<_, _>>()?;
+        let only = data.only.iter().map(glob).collect::<Result<_, _>>()?;
         let except = data.except.iter().map(glob).collect::<Result<_, _>>()?;
         let shape = |name: &String| match name.as_str() {
             "function" => Ok(NodeKind::FunctionDef),
@@ -98,6 +103,7 @@ impl ArtifactKind {
             description: data.description,
             patterns,
             files,
+            only,
             except,
             shapes,
             rules: data.rules,
@@ -109,10 +115,12 @@ impl ArtifactKind {
 
     /// The artifacts of this kind in a file. A kind that is forced takes every public function and class at the top.
     pub(crate) fn artifacts<'a>(&self, file: &FileUnderCheck<'a>, is_forced: bool) -> Vec<Artifact> {
-        if !is_forced && self.except.iter().any(|glob| glob.is_match(file.path.as_ref())) {
+        let is_among = |globs: &[GlobMatcher]| globs.iter().any(|glob| glob.is_match(file.path.as_ref()));
+        let may_hold_some = (self.only.is_empty() || is_among(&self.only)) && !is_among(&self.except);
+        if !is_forced && !may_hold_some {
             return Vec::new();
         }
-        let is_by_name = is_forced || self.files.iter().any(|glob| glob.is_match(file.path.as_ref()));
+        let is_by_name = is_forced || is_among(&self.files);
         let mut found: Vec<NodeId> = Vec::new();
         if is_by_name {
             let body = file.parsed.root().list(Field::Body);

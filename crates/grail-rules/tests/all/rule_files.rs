@@ -161,6 +161,9 @@ fn files_that_a_kind_leaves_out_hold_no_artifacts() {
     );
     let found = failures(&pack(&[("rules/pack.toml", PACK), ("rules/view-decorator.md", &rule)]));
     insta::assert_snapshot!(found.join("\n"), @"view-decorator:54: found in good code: error: the view `index` is not decorated with `@view`");
+    let only = format!("{PACK}only = [\"app/**\", \"example.py\"]\n");
+    let found = failures(&pack(&[("rules/pack.toml", &only), ("rules/view-decorator.md", &rule)]));
+    assert_eq!(found, Vec::<String>::new());
     let except = format!("{PACK}except = [\"**/tests/**\"]\n");
     let found = failures(&pack(&[("rules/pack.toml", &except), ("rules/view-decorator.md", &rule)]));
     assert_eq!(found, Vec::<String>::new());
