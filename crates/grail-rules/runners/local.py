@@ -12,7 +12,7 @@ A request names a bundle of files and what to run in it:
             {"module": NAME}                                        like `python -m NAME`
             {"module": NAME, "call": FUNCTION, "arguments": {...}}  the value is what it returns; coroutines are run to their end
             {"pytest": [ARGUMENT, ...]}                             every test is listed in `tests`
-    paths   folders to import from, after the bundle; optional
+    paths   folders to import from as well, relative to the bundle or absolute; optional
 
 A result has `id`, `ok`, `exit`, `value`, `stdout`, `stderr`, `tests` and `error` (`type`, `message`, `traceback`, and `file` and `line` of
 the deepest place inside the bundle).
@@ -139,7 +139,7 @@ def execute(request):
     try:
         write_files(folder, files)
         os.chdir(folder)
-        sys.path[:] = [folder] + import_paths + paths
+        sys.path[:] = [folder] + [os.path.join(folder, path) for path in paths] + import_paths
         sys.argv = ["bundle"]
         sys.dont_write_bytecode = True
         for name, stream in streams.items():
@@ -206,7 +206,7 @@ def checked_value(value):
 def run_pytest(folder, arguments):
     import pytest
 
-    recorder = Recorder()
+    recorder = Recorder(folder)
     os.environ.pop("PYTEST_ADDOPTS", None)
     # Neither of the two switched off has a place to work in a bundle; descriptors belong to the protocol.
     fixed = ["--rootdir", folder, "--capture=sys", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
@@ -217,7 +217,8 @@ def run_pytest(folder, arguments):
 class Recorder:
     """A pytest plugin: what became of each test, and of each file that could not be collected."""
 
-    def __init__(self):
+    def __init__(self, folder):
+        self.folder = folder
         self.tests = {}
 
     def pytest_collectreport(self, report):
@@ -232,14 +233,16 @@ class Recorder:
     def record(self, report, outcome):
         if len(self.tests) >= MAX_TESTS:
             return
-        entry = {"test": report.nodeid, "outcome": outcome, "message": "", "line": None}
+        line, message = None, ""
         crash = getattr(report.longrepr, "reprcrash", None)
         if crash is not None:
-            entry["message"] = crash.message[:MAX_MESSAGE]
-            entry["line"] = crash.lineno
+            line, message = crash.lineno, crash.message
+        elif isinstance(report.longrepr, tuple):
+            _, line, message = report.longrepr
         elif report.longrepr is not None:
-            entry["message"] = str(report.longrepr)[:MAX_MESSAGE]
-        self.tests[report.nodeid] = entry
+            message = str(report.longrepr)
+        message = message.replace(self.folder + os.sep, "")[:MAX_MESSAGE]
+        self.tests[report.nodeid] = {"test": report.nodeid, "outcome": outcome, "message": message, "line": line}
 
 
 def exit_code(ended):

@@ -9,9 +9,10 @@
 //   node --permission --allow-fs-read=RUNTIME/ --disallow-code-generation-from-strings --experimental-vm-modules --no-warnings
 //        RUNTIME/runners/wasm.mjs
 //
-// (`--experimental-permission` before Node 22.13). `--wasm-max-mem-pages=8192` bounds the memory of Python at 512 MiB.
+// (`--experimental-permission` before Node 22.13). `--wasm-max-mem-pages=8192` bounds the memory of Python at 512 MiB. With
+// `--make-snapshot` after it, it writes to standard output what `RUNTIME/snapshot.bin` should hold, for a quicker start.
 
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, parse, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,7 +37,12 @@ if (missing.length > 0) {
 disarm();
 // A promise that fails inside is the business of the inside; by default it would end the process.
 process.on("unhandledRejection", () => undefined);
-await serve(await startPython());
+if (process.argv.includes("--make-snapshot")) {
+  const snapshot = await startPython({ asSnapshot: true });
+  process.stdout.write(Buffer.concat([Buffer.from(snapshotKey()), Buffer.from(snapshot)]));
+} else {
+  await serve(await startPython({ asSnapshot: false }));
+}
 
 function missingWalls() {
   const rights = process.permission;
@@ -49,6 +55,8 @@ function missingWalls() {
     ["files can be written", () => rights.has("fs.write", runtime) || rights.has("fs.write", elsewhere)],
     ["processes can be started", () => rights.has("child")],
     ["threads can be started", () => rights.has("worker")],
+    // Older versions know no such right and say no.
+    ["the network can be reached", () => rights.has("net")],
     ["text can become JavaScript", () => new Function("return true")()],
   ];
   return walls.filter(([, stands]) => attempt(stands)).map(([name]) => name);
@@ -74,19 +82,29 @@ function disarm() {
   }
 }
 
-/** The function that answers a request, both as text, from inside the realm. */
-async function startPython() {
+/** The function that answers a request, both as text, from inside the realm; or the bytes of a snapshot of it. */
+async function startPython({ asSnapshot }) {
   const realm = vm.createContext(Object.create(null), { codeGeneration: { strings: false, wasm: true } });
   const inside = await loadModule(realm, "runners/inside.mjs");
   const outside = makeOutside();
   inside.furnish(outside);
   const { loadPyodide } = await loadModule(realm, "pyodide/pyodide.mjs");
   const { default: createPyodideModule } = await loadModule(realm, "pyodide/pyodide.asm.mjs");
+  if (asSnapshot) {
+    return inside.makeSnapshot(loadPyodide, createPyodideModule);
+  }
   const wheels = readdirSync(join(runtime, "wheels")).filter((name) => name.endsWith(".whl"));
-  const answer = await inside.startPython(loadPyodide, createPyodideModule, wheels.sort().join("\n"));
+  const answer = await inside.startPython(loadPyodide, createPyodideModule, wheels.sort().join("\n"), snapshotKey());
   // Python is up and has no more business with files.
   for (const name of ["readText", "fileSize", "readInto"]) delete outside[name];
   return answer;
+}
+
+/** A snapshot holds what it was made with: another Pyodide or another realm needs another. */
+function snapshotKey() {
+  const hash = createHash("sha256");
+  for (const name of ["runners/inside.mjs", "pyodide/package.json"]) hash.update(readFileSync(join(runtime, name)));
+  return hash.digest("hex");
 }
 
 /** Without a callback for them, `import()` in these modules is an error: nothing of Node can be imported from inside. */

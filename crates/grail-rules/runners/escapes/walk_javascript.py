@@ -12,7 +12,7 @@ WANTED = {
     "process", "require", "mainModule", "binding", "dlopen", "getBuiltinModule", "readFileSync", "openSync", "execSync", "spawnSync",
     "createServer", "createConnection", "createRequire", "fetch", "WebSocket", "XMLHttpRequest", "SourceTextModule", "runInThisContext",
 }  # fmt: skip
-MOST = 8_000
+MOST = 5_000
 
 
 def attempt(secret, target, port):
