@@ -18,7 +18,7 @@ MOST = 5_000
 def attempt(secret, target, port):
     # Whatever looks like a promise is given a future, and that wants a loop.
     asyncio.set_event_loop(asyncio.new_event_loop())
-    queue = deque([js.Object, js.Array, js.Promise, js.Error, js.setTimeout, js.clearTimeout, pyodide_js, pyodide_js._api, pyodide_js._module])
+    queue = deque([pyodide_js._module, pyodide_js._api, pyodide_js, js])
     seen, found = set(), []
     while queue and len(seen) < MOST:
         thing = queue.pop()
