@@ -1,6 +1,6 @@
 //! The built-in skills: every rule is read, and proves itself on its own examples.
 
-use grail_rules::{Library, test_rule};
+use grail_rules::{Library, SandboxedRules, ScriptRunner, test_rule};
 
 #[test]
 fn built_in_packs_are_read_without_problems() {
@@ -12,9 +12,10 @@ fn built_in_packs_are_read_without_problems() {
 
 #[test]
 fn built_in_rules_pass_their_own_examples() {
+    let python = SandboxedRules::new(ScriptRunner::new(env!("CARGO_BIN_EXE_grail-rules-test-worker")));
     let mut failures = Vec::new();
     for (pack, rule) in Library::built_in().rules() {
-        let report = test_rule(rule, &pack.kinds, None);
+        let report = test_rule(rule, &pack.kinds, Some(&python));
         let place = |line: usize| format!("skills/{}/{}:{line}", pack.name, within(pack, &report.path));
         failures.extend(
             report.failures.iter().map(|failure| format!("{}: {}", place(failure.line), failure.message)),
