@@ -67,6 +67,42 @@ target-version = "3.14"
 [code]
 # Larger files are reported instead of read.
 max-file-bytes = 16_777_216
+
+[check]
+# Rules and packs that are in force whatever libraries the project uses; `ALL` means every one. Those of the project's own skills and of
+# the libraries it uses are in force anyway. `grail rules list` names them.
+select = []
+
+# Rules and packs that are not in force.
+ignore = []
+
+# Whether `grail check --fix` also makes fixes that may change what the code means.
+unsafe-fixes = false
+
+# Rules and packs that are not in force in files that match a glob, severities and options by rule, and versions of libraries where the
+# project itself does not say:
+#
+# [check.per-path]
+# "tests/**" = ["view-conventions"]
+#
+# [check.severity]
+# view-decorator = "warning"
+#
+# [check.options.view-decorator]
+# decorator = "myapp.web:view"
+#
+# [check.target]
+# tdom = "0.1.20"
+
+# Other tools that a check runs without being asked to with `--layer`.
+[check.lint]
+enabled = false
+
+[check.types]
+enabled = false
+
+[check.tests]
+enabled = false
 "#;
 
 const IGNORE_TEXT: &str = "# Grail's working data: never part of the project's history.\n*\n!.gitignore\n";

@@ -55,7 +55,8 @@ impl Checker<'_> {
         check
     }
 
-    fn runs_alone(&self, compiled: &CompiledRule) -> bool {
+    /// Whether a rule has had its say when a file was looked at on its own.
+    pub(crate) fn runs_alone(&self, compiled: &CompiledRule) -> bool {
         compiled.rule.python().is_none_or(|python| self.python.is_some() && python.project.is_none())
     }
 

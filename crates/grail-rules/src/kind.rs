@@ -32,6 +32,8 @@ pub struct ArtifactKind {
     pub template: Option<String>,
     /// The layers that must pass before one is accepted.
     pub checks: Vec<Layer>,
+    /// Of the file that declares it.
+    pub(crate) hash: blake3::Hash,
 }
 
 /// A function or class that is of a kind.
@@ -110,6 +112,7 @@ impl ArtifactKind {
             file: data.file,
             template: data.template,
             checks: data.checks,
+            hash: blake3::hash(text.as_bytes()),
         })
     }
 

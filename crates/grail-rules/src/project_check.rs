@@ -1,17 +1,20 @@
-//! A whole project through the layers that Grail has itself: files in parallel, fixes as changes, rules across files.
+//! A whole project through the layers that Grail has itself: files in parallel, what is remembered of them, fixes as changes.
 //!
-//! This is what the command line, a server and an editor call. Nothing is written: fixes come back as a [`ChangeSet`].
+//! This is what the command line and a server call. Nothing of the project is written: fixes come back as a [`ChangeSet`]. The layers of
+//! other tools come after these changes are written, and are run by [`crate::layers::run_all`].
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use grail_code::{ModuleName, Source, parse_module};
 use grail_project::{
-    ChangeSet, FileChange, Project, ProjectError, PythonFile, SourceFile, SourceRoots, map_sources,
-    project_path,
+    ChangeSet, FileChange, Project, ProjectError, PythonFile, SourceRoots, map_files, project_path,
+    read_source,
 };
 
+use crate::cache::{CheckCache, Entry};
 use crate::check::{Checker, FileCheck};
 use crate::file::FileUnderCheck;
 use crate::{FileReport, Finding, FixProblem, Fixed, Layer, RuleProblem, RulesError, Safety};
@@ -26,6 +29,8 @@ pub struct ProjectCheck<'c> {
     pub layers: &'c [Layer],
     /// Fixes that are at least as safe are made; `None` makes none.
     pub fix: Option<Safety>,
+    /// What tells this build of the program from another one, if findings may be remembered from run to run.
+    pub cache: Option<&'c str>,
     /// Hears the number of files done.
     pub progress: &'c (dyn Fn(usize) + Sync),
 }
@@ -35,10 +40,8 @@ pub struct ProjectCheck<'c> {
 pub struct CheckReport {
     /// By path and place. After fixing these are what is left, and their places are those in the fixed text.
     pub findings: Vec<Finding>,
-    /// How many files were looked at.
-    pub files: usize,
-    /// Files with findings, as the user knows them.
-    pub paths: BTreeMap<Arc<str>, PathBuf>,
+    /// Every file that was looked at, and how the user knows it.
+    pub files: BTreeMap<Arc<str>, PathBuf>,
     pub changes: ChangeSet,
     /// How many fixes of each rule were made.
     pub fixed: BTreeMap<Arc<str>, usize>,
@@ -54,45 +57,105 @@ struct Looked {
     fix_problems: Vec<FixProblem>,
     fixed: BTreeMap<Arc<str>, usize>,
     change: Option<FileChange>,
+    /// What is worth remembering.
+    entry: Option<Entry>,
+}
+
+/// What looking at any file needs.
+struct Surroundings {
+    roots: SourceRoots,
+    cache: Option<CheckCache>,
 }
 
 impl ProjectCheck<'_> {
     pub fn run(&self) -> CheckReport {
         let roots = SourceRoots::new(&self.project.root, &self.project.config.project.src);
-        let max_bytes = self.project.config.code.max_file_bytes;
-        let outcomes =
-            map_sources(self.files, max_bytes, self.progress, |file, source| self.look(file, source, &roots));
-        let mut report = CheckReport { files: self.files.len(), ..CheckReport::default() };
-        let mut changes = Vec::new();
+        // Rules across files have to see every file, and what they see of one is not remembered.
+        let may_remember = self.checker.rules.project_rules().next().is_none();
+        let cache = self
+            .cache
+            .filter(|_| may_remember)
+            .and_then(|build| CheckCache::open(&self.project.root, self.cache_key(build, &roots)));
+        let surroundings = Surroundings { roots, cache };
+        let is_ours = |layer: &Layer| matches!(layer, Layer::Syntax | Layer::Rules);
+        let has_work = self.layers.iter().any(is_ours);
+        let outcomes = map_files(self.files, self.progress, |file| {
+            let path: Arc<str> = project_path(&self.project.root, &file.path).into();
+            match has_work {
+                true => self.look(file, path, &surroundings),
+                false => Ok(Looked::new(path, FileCheck::default())),
+            }
+        });
+        let mut report = CheckReport::default();
+        let mut looked_at = Vec::with_capacity(outcomes.len());
         for outcome in outcomes {
             match outcome.result {
-                Ok(looked) => changes.extend(self.settle(outcome.path, looked, &mut report)),
+                Ok(looked) => looked_at.push((outcome.path, looked)),
                 Err(error) => report.problems.push(error.into()),
             }
         }
+        let mut changes = Vec::new();
+        let mut entries = Vec::new();
+        for (path, mut looked) in looked_at {
+            entries.extend(looked.entry.take().map(|entry| (looked.path.to_string(), entry)));
+            changes.extend(self.settle(path, looked, &mut report));
+        }
         report.changes = ChangeSet::new(changes);
         report.findings.sort_by(Finding::by_place);
+        // A rule that failed has not looked at every file: what is known is not the whole.
+        let has_failed_rule = report.problems.iter().any(|problem| matches!(problem, RulesError::Rule(_)));
+        if let Some(cache) = surroundings.cache.filter(|_| !has_failed_rule) {
+            cache.save(entries);
+        }
         report
     }
 
-    fn look(
-        &self,
-        file: &PythonFile,
-        source_file: SourceFile,
-        roots: &SourceRoots,
-    ) -> Result<Looked, ProjectError> {
-        let path: Arc<str> = project_path(&self.project.root, &file.path).into();
-        let module = roots.module_of(&file.path).unwrap_or_default();
-        let check = self.look_at(&path, &module, source_file.source.clone());
+    /// Changes whenever the same text could be judged differently.
+    fn cache_key(&self, build: &str, roots: &SourceRoots) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(build.as_bytes()).update(self.checker.rules.hash().as_bytes());
+        hasher.update(&[u8::from(self.checker.python.is_some())]);
+        for folder in roots.folders() {
+            hasher.update(folder.as_os_str().as_encoded_bytes()).update(b"\0");
+        }
+        hasher.finalize()
+    }
+
+    fn look(&self, file: &PythonFile, path: Arc<str>, around: &Surroundings) -> Result<Looked, ProjectError> {
+        let cache = around.cache.as_ref();
+        // Asked before reading: a change in between then shows as another time.
+        let metadata = cache.and_then(|_| fs::metadata(&file.path).ok());
+        let known =
+            cache.zip(metadata.as_ref()).and_then(|(cache, metadata)| cache.untouched(&path, metadata));
+        if let Some(known) = known {
+            let report = known.report(&path);
+            if !self.may_fix(&report) {
+                return Ok(Looked::new(path, FileCheck { report, ..FileCheck::default() }));
+            }
+        }
+        let source_file = read_source(&file.path, self.project.config.code.max_file_bytes)?;
+        let module = around.roots.module_of(&file.path).unwrap_or_default();
+        let known = cache.and_then(|cache| cache.same_text(&path, source_file.source.text()));
+        let (check, entry) = match known {
+            Some(known) => {
+                let check = FileCheck { report: known.report(&path), ..FileCheck::default() };
+                (check, known.touched(metadata.as_ref()))
+            }
+            None => {
+                let check = self.look_at(&path, &module, source_file.source.clone());
+                let text = source_file.source.text();
+                let entry = cache.map(|_| Entry::new(&check.report, text, metadata.as_ref()));
+                (check, entry)
+            }
+        };
         let fixed = self.fix.and_then(|allowed| {
-            let is_wanted = self.may_fix(&check.report, allowed);
+            let is_wanted = self.may_fix(&check.report);
             is_wanted.then(|| self.checker.fix(&path, &module, source_file.source.text(), allowed))
         });
-        let Some(Fixed { text, applied, problems, .. }) = fixed else {
-            return Ok(Looked::new(path, check));
-        };
+        let looked = Looked { entry, ..Looked::new(Arc::clone(&path), check) };
+        let Some(Fixed { text, applied, problems, .. }) = fixed else { return Ok(looked) };
         let Some(change) = FileChange::replace(source_file, file.explicit, text)? else {
-            return Ok(Looked { fix_problems: problems, ..Looked::new(path, check) });
+            return Ok(Looked { fix_problems: problems, ..looked });
         };
         // What is left is looked for once more, because rules across files have yet to add to it.
         let after = change.after.as_ref().map_or("", |after| after.text.as_str());
@@ -106,22 +169,18 @@ impl ProjectCheck<'_> {
         self.checker.look(&FileUnderCheck::new(Arc::clone(path), module.clone(), &parsed))
     }
 
-    /// Whether fixing could change anything; suppressed findings and comments that suppress nothing are known only later.
-    fn may_fix(&self, report: &FileReport, allowed: Safety) -> bool {
+    /// Whether fixing could change anything. Which findings are suppressed, and which comments suppress nothing, is known only later.
+    fn may_fix(&self, report: &FileReport) -> bool {
+        let Some(allowed) = self.fix else { return false };
         let is_usable = |finding: &Finding| finding.fix.as_ref().is_some_and(|fix| fix.safety >= allowed);
         report.findings.iter().any(is_usable) || !report.suppressions.is_empty()
     }
 
     fn settle(&self, shown: PathBuf, mut looked: Looked, report: &mut CheckReport) -> Option<FileChange> {
-        let has_python = self.checker.python.is_some();
-        self.checker.rules.settle_with(&mut looked.report, &looked.path, |compiled| {
-            compiled.rule.python().is_none_or(|python| has_python && python.project.is_none())
-        });
+        let checker = &self.checker;
+        checker.rules.settle_with(&mut looked.report, &looked.path, |rule| checker.runs_alone(rule));
         let mut findings = looked.report.findings;
         findings.retain(|finding| self.layers.contains(&finding.layer));
-        if !findings.is_empty() {
-            report.paths.insert(Arc::clone(&looked.path), shown);
-        }
         report.findings.append(&mut findings);
         for (rule, count) in looked.fixed {
             *report.fixed.entry(rule).or_default() += count;
@@ -136,6 +195,7 @@ impl ProjectCheck<'_> {
                 report.problems.push(problem.into());
             }
         }
+        report.files.insert(looked.path, shown);
         looked.change
     }
 }
@@ -149,6 +209,7 @@ impl Looked {
             fix_problems: Vec::new(),
             fixed: BTreeMap::new(),
             change: None,
+            entry: None,
         }
     }
 }
@@ -157,5 +218,11 @@ impl CheckReport {
     /// Whether something was found that a check must not pass.
     pub fn has_failures(&self) -> bool {
         self.findings.iter().any(Finding::is_failure)
+    }
+
+    /// Adds what another layer found.
+    pub fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings);
+        self.findings.sort_by(Finding::by_place);
     }
 }

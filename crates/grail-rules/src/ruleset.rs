@@ -125,6 +125,27 @@ impl RuleSet {
         self.rules().filter(|rule| rule.rule.python().is_some_and(|python| python.project.is_some()))
     }
 
+    /// Changes when the rules, their options, their severities or where they hold change.
+    pub fn hash(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        for active in &self.rules {
+            hasher.update(active.compiled.hash.as_bytes());
+            for text in active
+                .except
+                .iter()
+                .map(|glob| glob.glob().glob())
+                .chain(active.kinds.iter().map(String::as_str))
+            {
+                hasher.update(text.as_bytes()).update(b"\0");
+            }
+        }
+        for kind in &self.kinds {
+            hasher.update(kind.name.as_bytes()).update(kind.hash.as_bytes());
+        }
+        hasher.update(self.forced_kind.as_deref().unwrap_or_default().as_bytes());
+        hasher.finalize()
+    }
+
     pub fn kinds(&self) -> &[Arc<ArtifactKind>] {
         &self.kinds
     }

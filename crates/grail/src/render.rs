@@ -130,6 +130,13 @@ impl Terminal {
         Ok(())
     }
 
+    /// An error that does not end the command.
+    pub fn error(&mut self, message: &str, hint: Option<&str>) -> anyhow::Result<()> {
+        self.flush()?;
+        self.report(&message, None, hint);
+        Ok(())
+    }
+
     /// The error a command ends with.
     pub fn failure(&mut self, error: &anyhow::Error) {
         let _ = self.output.flush();

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use grail_project::Project;
 use grail_rules::{
-    Example, ExampleFile, Library, Origin, Pack, Rule, RulesError, Safety, Severity, SpecReport, test_rule,
+    Example, ExampleFile, Library, Origin, Pack, PythonRules, Rule, RulesError, Safety, Severity, SpecReport,
+    test_rule,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::Exit;
-use crate::check::{RuleArguments, library_problems};
+use crate::check::{RuleArguments, library_problems, python_rules};
 use crate::cli::Format;
 use crate::render::{BOLD, ErrorRecord, Failure, GREEN, RED, RESET, Terminal, count, path_text, visible};
 
@@ -367,11 +368,13 @@ fn test(arguments: &TestArguments, terminal: &mut Terminal) -> anyhow::Result<Ex
     let is_wanted = |pack: &Pack, id: Option<&str>| {
         named.is_empty() || named.iter().any(|name| **name == *pack.name || Some(name.as_str()) == id)
     };
+    let python = python_rules();
+    let python = python.as_ref().map(|python| python as &dyn PythonRules);
     let mut reports: Vec<(Arc<str>, SpecReport)> = Vec::new();
     let mut problems: Vec<RulesError> = Vec::new();
     for pack in &library.packs {
         let rules = pack.rules.iter().filter(|rule| is_wanted(pack, Some(&rule.id)));
-        reports.extend(rules.map(|rule| (Arc::clone(&pack.name), test_rule(rule, &pack.kinds, None))));
+        reports.extend(rules.map(|rule| (Arc::clone(&pack.name), test_rule(rule, &pack.kinds, python))));
         let unreadable = pack
             .problems
             .iter()

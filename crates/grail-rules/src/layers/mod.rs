@@ -9,14 +9,16 @@ mod target;
 pub mod tests;
 pub mod types;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use grail_project::{Project, TargetVersion};
 use serde::{Serialize, Serializer};
 
+use self::tests::TestSettings;
 use crate::tools::{self, Tool, ToolProblem, ToolSettings};
-use crate::{Finding, Layer};
+use crate::{Finding, Layer, RuleProblem};
 
 /// What every layer needs to know about the project.
 #[derive(Clone, Debug)]
@@ -102,6 +104,27 @@ impl LayerReport {
     pub fn is_failed(&self) -> bool {
         matches!(self.status, LayerStatus::Failed { .. })
     }
+}
+
+/// Runs those of these layers that are other tools' work, on files by their paths relative to the root. A setting that makes no sense is
+/// refused before anything runs.
+pub fn run_all(
+    project: &Project,
+    layers: &[Layer],
+    files: &[Arc<str>],
+) -> Result<Vec<LayerReport>, RuleProblem> {
+    let context = LayerContext::new(project);
+    let test_settings = TestSettings::new(project)?;
+    // Tools run in the root and know nothing of files outside.
+    let inside: Vec<Arc<str>> =
+        files.iter().filter(|path| !Path::new(&***path).is_absolute()).cloned().collect();
+    let report = |layer: &Layer| match layer {
+        Layer::Syntax | Layer::Rules => None,
+        Layer::Lint => Some(lint::run(&context, &inside)),
+        Layer::Types => Some(types::run(&context, &inside)),
+        Layer::Tests => Some(tests::run(&context, &test_settings, &inside)),
+    };
+    Ok(layers.iter().filter_map(report).collect())
 }
 
 /// Finds the tool, lets `work` use it and reports.

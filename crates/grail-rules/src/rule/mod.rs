@@ -94,6 +94,8 @@ pub struct ProjectQuery {
 pub struct CompiledRule {
     pub rule: Arc<Rule>,
     pub severity: Severity,
+    /// Changes when anything about the rule, its options or its severity changes.
+    pub(crate) hash: blake3::Hash,
     pub(crate) logic: Logic,
 }
 
@@ -248,9 +250,12 @@ impl Rule {
                 }
             }
         }
-        let logic = self.logic(options)?;
         let severity = severity.unwrap_or(self.severity);
-        Ok(CompiledRule { rule: self, severity, logic })
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.hash.as_bytes()).update(severity.name().as_bytes());
+        hasher.update(Value::Object(options.clone()).to_string().as_bytes());
+        let logic = self.logic(options)?;
+        Ok(CompiledRule { rule: self, severity, hash: hasher.finalize(), logic })
     }
 
     fn logic(&self, options: Options) -> Result<Logic, RuleProblem> {

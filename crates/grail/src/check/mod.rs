@@ -1,15 +1,25 @@
 //! `grail check`: code against the project's own rules.
 
+mod github;
 mod json;
 mod preview;
+mod sarif;
+mod sources;
+mod statistics;
 mod text;
+mod watch;
 
 use std::env;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
-use grail_project::{Project, unified_diff, write_changes};
+use grail_project::{CONFIG_FILE, Project, unified_diff, write_changes};
+use grail_rules::layers::{self, LayerReport};
+use grail_rules::libraries::{ProjectLibraries, Target};
 use grail_rules::{
-    CheckReport, Checker, Layer, Library, ProjectCheck, RuleSet, RulesError, Safety, Selection, Usage,
+    CheckReport, Checker, Layer, Library, ProjectCheck, PythonRules, RuleSet, RulesError, Safety,
+    SandboxedRules, ScriptRunner, Selection,
 };
 
 use crate::Exit;
@@ -17,6 +27,9 @@ use crate::cli::OutputFormat;
 use crate::files::{PathArguments, ProjectFiles};
 use crate::progress::Progress;
 use crate::render::{Failure, Terminal};
+
+pub(crate) use self::sarif::escape as escape_path;
+use self::sources::shown_path;
 
 /// Check code against the project's own rules; exit 1 if something is found
 ///
@@ -46,6 +59,15 @@ pub struct Arguments {
     /// Show what `--fix` would change and write nothing; exit 1 if there is something
     #[arg(long, help_heading = "Changes")]
     pub diff: bool,
+    /// Show how often each rule was broken instead of where
+    #[arg(long, help_heading = "Output")]
+    pub statistics: bool,
+    /// Check again whenever something changes
+    #[arg(long, conflicts_with = "diff")]
+    pub watch: bool,
+    /// Look at every file anew, and remember nothing
+    #[arg(long)]
+    pub no_cache: bool,
     /// How results are printed
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub format: OutputFormat,
@@ -83,6 +105,13 @@ pub enum LayerName {
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    match arguments.watch {
+        true => watch::run(arguments, terminal),
+        false => check_once(arguments, terminal),
+    }
+}
+
+fn check_once(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let mut files = arguments.paths.find()?;
     let library = Library::discover(&files.project.root, env::home_dir().as_deref());
     let rules = arguments.rules.rules_in_force(&files.project, &library)?;
@@ -92,23 +121,37 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     if arguments.fix && !arguments.diff {
         write_changes(&report.changes, &files.project.root)?;
     }
-    render(arguments, &library, &rules, &layers, &report, terminal)?;
-    let is_failed = if arguments.diff { !report.changes.is_empty() } else { report.has_failures() };
-    Ok(match (report.problems.is_empty(), is_failed) {
-        (false, _) => Exit::CouldNotRun,
-        (true, true) => Exit::Findings,
-        (true, false) => Exit::Fine,
-    })
+    let mut tools = Vec::new();
+    // What fixing would do is ours to say; other tools are not asked.
+    if !arguments.diff {
+        let paths: Vec<Arc<str>> = report.files.keys().cloned().collect();
+        tools = layers::run_all(&files.project, &layers, &paths).map_err(RulesError::from)?;
+        report.add(tools.iter_mut().flat_map(|layer| std::mem::take(&mut layer.findings)));
+    }
+    let outcome = Outcome {
+        arguments,
+        project: &files.project,
+        library: &library,
+        rules: &rules,
+        report,
+        layers,
+        tools,
+    };
+    outcome.render(terminal)?;
+    Ok(outcome.exit())
 }
 
 fn check(arguments: &Arguments, rules: &RuleSet, layers: &[Layer], files: &mut ProjectFiles) -> CheckReport {
     let progress = Progress::new("checking", files.files.len());
+    let python = python_rules();
+    let build = (!arguments.no_cache).then(build_identity).flatten();
     let check = ProjectCheck {
         project: &files.project,
         files: &files.files,
-        checker: Checker { rules, python: None },
+        checker: Checker { rules, python: python.as_ref().map(|python| python as &dyn PythonRules) },
         layers,
         fix: (arguments.fix || arguments.diff).then(|| arguments.allowed(&files.project)),
+        cache: build.as_deref(),
         progress: &|done| progress.advance(done),
     };
     let mut report = check.run();
@@ -116,30 +159,77 @@ fn check(arguments: &Arguments, rules: &RuleSet, layers: &[Layer], files: &mut P
     report
 }
 
-fn render(
-    arguments: &Arguments,
-    library: &Library,
-    rules: &RuleSet,
-    layers: &[Layer],
-    report: &CheckReport,
-    terminal: &mut Terminal,
-) -> anyhow::Result<()> {
-    match arguments.format {
-        OutputFormat::Json => json::render(arguments, layers, report, terminal)?,
-        _ if arguments.diff => {
-            for change in &report.changes.changes {
-                terminal.diff(&unified_diff(change))?;
+/// What runs rules in Python: this very program, as a worker of the sandbox. Nothing is started before the first such rule has work.
+pub(crate) fn python_rules() -> Option<SandboxedRules> {
+    env::current_exe().ok().map(|program| SandboxedRules::new(ScriptRunner::new(program)))
+}
+
+/// What tells this build of the program from another one: its version alone does not while it is being written.
+fn build_identity() -> Option<String> {
+    let metadata = env::current_exe().and_then(|path| path.metadata()).ok()?;
+    let modified = metadata.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(format!("{} {} {}", env!("CARGO_PKG_VERSION"), metadata.len(), modified.as_nanos()))
+}
+
+/// What came of a check, and all that is needed to tell it.
+struct Outcome<'o> {
+    arguments: &'o Arguments,
+    project: &'o Project,
+    library: &'o Library,
+    rules: &'o RuleSet,
+    report: CheckReport,
+    layers: Vec<Layer>,
+    /// The layers of other tools; their findings are among all the others.
+    tools: Vec<LayerReport>,
+}
+
+impl Outcome<'_> {
+    fn render(&self, terminal: &mut Terminal) -> anyhow::Result<()> {
+        let report = &self.report;
+        match self.arguments.format {
+            OutputFormat::Json => json::render(self, terminal)?,
+            OutputFormat::Sarif => {
+                terminal.json(&sarif::document(self.project, self.library, report))?;
             }
+            OutputFormat::Github => {
+                for finding in &report.findings {
+                    let shown = shown_path(report, finding).to_string_lossy();
+                    terminal.line(format_args!("{}", github::annotation(finding, &shown)))?;
+                }
+                for problem in &report.problems {
+                    terminal.line(format_args!("{}", github::problem(problem)))?;
+                }
+            }
+            OutputFormat::Text if self.arguments.diff => {
+                for change in &report.changes.changes {
+                    terminal.diff(&unified_diff(change))?;
+                }
+            }
+            OutputFormat::Text if self.arguments.statistics => statistics::table(report, terminal)?,
+            OutputFormat::Text => text::findings(self.library, report, terminal)?,
         }
-        _ => text::findings(library, report, terminal)?,
+        for problem in &report.problems {
+            terminal.rules_problem(problem)?;
+        }
+        for layer in &self.tools {
+            text::layer(layer, terminal)?;
+        }
+        if self.arguments.format == OutputFormat::Text {
+            text::summary(self, terminal)?;
+        }
+        Ok(())
     }
-    for problem in &report.problems {
-        terminal.rules_problem(problem)?;
+
+    fn exit(&self) -> Exit {
+        if !self.report.problems.is_empty() || self.tools.iter().any(LayerReport::is_failed) {
+            return Exit::CouldNotRun;
+        }
+        let is_failed = match self.arguments.diff {
+            true => !self.report.changes.is_empty(),
+            false => self.report.has_failures(),
+        };
+        if is_failed { Exit::Findings } else { Exit::Fine }
     }
-    if arguments.format == OutputFormat::Text {
-        text::summary(arguments, rules, report, terminal)?;
-    }
-    Ok(())
 }
 
 /// What cannot be read of the skills. The other rules are used all the same.
@@ -176,25 +266,25 @@ impl Arguments {
 }
 
 impl RuleArguments {
+    /// The rules for this project and its libraries.
     pub(crate) fn rules_in_force(&self, project: &Project, library: &Library) -> anyhow::Result<RuleSet> {
         let config = &project.config.check;
-        let mut targets = config.target.clone();
-        for target in &self.targets {
-            let (name, version) = target.split_once('=').ok_or_else(|| {
-                Failure::with_hint(format!("`{target}` is no target"), "write `--target tdom=0.1.20`")
-            })?;
-            targets.insert(name.to_owned(), version.to_owned());
-        }
-        let usage = |name: &str| match targets.get(name) {
-            Some(version) => Usage::version(version).unwrap_or(Usage::AnyVersion),
-            None => Usage::Absent,
+        let target = |text: &str| {
+            text.parse::<Target>().map_err(|error| {
+                anyhow::Error::from(Failure::with_hint(error.to_string(), "write `--target tdom=0.1.20`"))
+            })
         };
+        let targets = self.targets.iter().map(|text| target(text)).collect::<Result<Vec<_>, _>>()?;
+        let configured = config.target.iter().map(|(name, version)| target(&format!("{name}={version}")));
+        let configured = configured.collect::<Result<Vec<_>, _>>()?;
+        let mut libraries = ProjectLibraries::read(&project.root, &targets);
+        libraries.add_defaults(&configured, CONFIG_FILE);
         let selection = Selection {
             config,
             select: &self.select,
             ignore: &self.ignore,
             kind: self.kind.as_deref(),
-            usage: &usage,
+            usage: &|name| libraries.usage(name),
         };
         Ok(selection.rules(library).map_err(RulesError::from)?)
     }

@@ -8,8 +8,8 @@ const SHOWN_LINES: usize = 12;
 /// One line of a preview.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PreviewLine {
-    /// The line's number in the old text; of a new line, that of the old line it stands before or replaces.
-    pub(super) number: usize,
+    /// The line's number in the old text; of the first of new lines, that of the line they are put before.
+    pub(super) number: Option<usize>,
     pub(super) is_added: bool,
     pub(super) text: String,
 }
@@ -58,11 +58,10 @@ fn changed_lines(source: &Source, window: Span, edits: &[Edit], lines: &mut Vec<
     let after = after.take_while(|(old, new)| old == new).count();
     let first = source.line_of(window.start) + 1;
     let (removed, added) = (&old[before..old.len() - after], &new[before..new.len() - after]);
-    let removed = removed.iter().enumerate().map(|(index, text)| (index, false, text));
-    let added = added.iter().enumerate().map(|(index, text)| (index, true, text));
-    lines.extend(removed.chain(added).map(|(index, is_added, text)| PreviewLine {
-        number: first + before + index,
-        is_added,
-        text: (*text).to_owned(),
-    }));
+    let line = |number, is_added, text: &&str| PreviewLine { number, is_added, text: (*text).to_owned() };
+    let at = |index| first + before + index;
+    lines.extend(removed.iter().enumerate().map(|(index, text)| line(Some(at(index)), false, text)));
+    let is_insertion = removed.is_empty();
+    let place = |index| (is_insertion && index == 0).then(|| at(0));
+    lines.extend(added.iter().enumerate().map(|(index, text)| line(place(index), true, text)));
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use grail_code::Source;
-use grail_project::{DEFAULT_MAX_BYTES, read_source};
-use grail_rules::{CheckReport, Finding, Fix, Library, RuleSet, Safety, Severity};
+use grail_rules::layers::{LayerReport, LayerStatus};
+use grail_rules::{CheckReport, Finding, Fix, Layer, Library, Safety, Severity};
 
-use super::Arguments;
-use super::preview::preview;
+use super::Outcome;
+use super::preview::{PreviewLine, preview};
+use super::sources::{Sources, shown_path};
 use crate::render::{BOLD, CYAN, GREEN, RED, RESET, Terminal, count, visible, visible_line};
 
 /// Longer findings are pointed at by their first line.
@@ -25,28 +25,39 @@ pub(super) fn findings(
 ) -> anyhow::Result<()> {
     let titles: BTreeMap<&str, &str> =
         library.rules().map(|(_, rule)| (&*rule.id, rule.title.as_str())).collect();
-    let mut open: Option<(Arc<str>, Option<Source>)> = None;
+    let mut sources = Sources::new(report);
     for finding in &report.findings {
-        let shown = report.paths.get(&finding.path).map_or(Path::new(&*finding.path), |path| path.as_path());
-        if open.as_ref().is_none_or(|(path, _)| *path != finding.path) {
-            let source = read_source(shown, DEFAULT_MAX_BYTES).ok().map(|file| file.source);
-            open = Some((Arc::clone(&finding.path), source));
+        let why = titles.get(&*finding.rule).copied().filter(|_| finding.layer == Layer::Rules);
+        let text = render(finding, shown_path(report, finding), sources.of(finding), why);
+        terminal.line(format_args!("{text}\n"))?;
+    }
+    Ok(())
+}
+
+/// A layer of another tool that did not run; one that did says it with its findings.
+pub(super) fn layer(report: &LayerReport, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let layer = report.layer;
+    let (line, hint) = match &report.status {
+        LayerStatus::Ran { .. } => return Ok(()),
+        LayerStatus::Skipped { reason } => (format!("{layer}: {reason}"), None),
+        LayerStatus::Unavailable { tool, hint } => {
+            (format!("{layer}: `{tool}` is not installed; this layer was left out"), Some(hint))
         }
-        let source = open.as_ref().and_then(|(_, source)| source.as_ref());
-        let why = titles.get(&*finding.rule).copied();
-        terminal.line(format_args!("{}\n", render(finding, shown, source, why)))?;
+        LayerStatus::Failed { message, hint } => {
+            return terminal.error(&format!("{layer}: {message}"), hint.as_deref());
+        }
+    };
+    terminal.warning(format_args!("{line}"))?;
+    if let Some(hint) = hint {
+        terminal.note(format_args!("{BOLD}{CYAN}hint:{RESET} {}", visible(hint)))?;
     }
     Ok(())
 }
 
 /// One line on how it went.
-pub(super) fn summary(
-    arguments: &Arguments,
-    rules: &RuleSet,
-    report: &CheckReport,
-    terminal: &mut Terminal,
-) -> anyhow::Result<()> {
-    let files = count(report.files, "file");
+pub(super) fn summary(outcome: &Outcome<'_>, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let Outcome { arguments, report, .. } = outcome;
+    let files = count(report.files.len(), "file");
     if arguments.diff {
         return match report.changes.len() {
             0 => terminal.note(format_args!("nothing to fix in {files}")),
@@ -73,7 +84,10 @@ pub(super) fn summary(
     match counts.as_slice() {
         [] if fixed > 0 => line.push_str("nothing is left"),
         [] => {
-            let _ = write!(line, "nothing found in {files} with {}", count(rules.rules().len(), "rule"));
+            let _ = write!(line, "nothing found in {files}");
+            if outcome.layers.contains(&Layer::Rules) {
+                let _ = write!(line, " with {}", count(outcome.rules.rules().len(), "rule"));
+            }
         }
         counts => {
             let _ = write!(line, "found {} in {files}", counts.join(", "));
@@ -165,13 +179,12 @@ fn show_fix(fix: &Fix, source: &Source, text: &mut String) {
     };
     let (lines, is_cut) = preview(source, &fix.edits);
     let _ = write!(text, "\n{BOLD}{CYAN}fix{RESET}: {} ({safety})", visible_line(&fix.title));
-    let width = lines.iter().map(|line| line.number.to_string().len()).max().unwrap_or(1);
+    let number = |line: &PreviewLine| line.number.map(|number| number.to_string()).unwrap_or_default();
+    let width = lines.iter().map(|line| number(line).len()).max().unwrap_or(1);
     for line in &lines {
-        let number = line.number;
         let (sign, style) = if line.is_added { ('+', GREEN) } else { ('-', RED) };
-        let content = visible_line(&line.text);
-        let line = format!("{sign} {content}");
-        let _ = write!(text, "\n{:width$} {style}{}{RESET}", number, line.trim_end());
+        let shown = format!("{sign} {}", visible_line(&line.text));
+        let _ = write!(text, "\n{:>width$} {style}{}{RESET}", number(line), shown.trim_end());
     }
     if is_cut {
         let _ = write!(text, "\n{:width$} …", "");

@@ -106,7 +106,7 @@ def index(request):
     return rows
 ";
 
-fn project(files: &[(&str, &str)]) -> Scratch {
+pub(crate) fn project(files: &[(&str, &str)]) -> Scratch {
     let skill = [
         ("grail.toml", ""),
         (".agents/skills/mine/rules/pack.toml", PACK),
@@ -141,9 +141,9 @@ fn findings_show_the_code_the_reason_and_the_fix() {
       = help: the log tells when and where
     fix: Log it (unsafe)
     1 - from app import db
-    1 + from app import db, log
+      + from app import db, log
     6 -     print(rows)
-    6 +     log.info(rows)
+      +     log.info(rows)
 
     ! found 1 error, 1 warning in 2 files; `--fix` fixes 1; `--unsafe-fixes` allows 1 more
     exit 1
@@ -173,9 +173,9 @@ fn safe_fixes_are_made_and_the_rest_is_reported() {
       = help: the log tells when and where
     fix: Log it (unsafe)
     1 - from app import db
-    1 + from app import db, log
+      + from app import db, log
     8 -     print(rows)
-    8 +     log.info(rows)
+      +     log.info(rows)
 
     ! fixed 1 finding in 1 file; found 1 warning in 1 file; `--unsafe-fixes` allows 1 more
     exit 1
@@ -351,9 +351,9 @@ fn rules_are_chosen_by_option_and_by_setting() {
       = help: the log tells when and where
     fix: Log it (unsafe)
     1 - from app import db
-    1 + from app import db, log
+      + from app import db, log
     6 -     print(rows)
-    6 +     log.info(rows)
+      +     log.info(rows)
 
     ! found 1 warning in 1 file; `--unsafe-fixes` allows 1 more
     exit 1
@@ -403,9 +403,9 @@ fn a_kind_can_be_forced() {
       = why: A view is decorated
     fix: Add `@view` (safe)
     1 + from app.web import view
-    2 +
-    3 +
-    4 + @view
+      +
+      +
+      + @view
 
     ! found 1 error in 1 file; `--fix` fixes 1
     exit 1
@@ -430,7 +430,7 @@ fn comments_suppress_and_unused_ones_are_found() {
       |                        ^^^^^^^^
     fix: Remove the comment (safe)
     2 - x = 1  # grail: ignore[no-print]
-    2 + x = 1
+      + x = 1
 
     warning[invalid-suppression]: the comment suppresses nothing: it names no rule
      --> app/tool.py:3:1
@@ -480,15 +480,15 @@ fn what_cannot_be_read_does_not_stop_the_rest() {
       = help: the log tells when and where
     fix: Log it (unsafe)
     1 - print(1)
-    1 + from app import log
-    2 +
-    3 + log.info(1)
+      + from app import log
+      +
+      + log.info(1)
 
     ! error: .agents/skills/mine/rules/broken.md:3: unknown variant `loud`, expected one of info, warning, error
     ! hint: front matter has `id`, `severity`, `applies-to`, `fix`, `for`, `mentions`, `options` and `project`
     ! error: `app/binary.py` is a binary file (null byte at offset 5)
     ! hint: only Python source can be read
-    ! found 1 warning in 2 files; `--unsafe-fixes` allows 1 more
+    ! found 1 warning in 1 file; `--unsafe-fixes` allows 1 more
     exit 2
     ");
 }
@@ -517,7 +517,7 @@ fn fixes_that_undo_each_other_are_named_and_dropped() {
       = why: No a
     fix: Call b (safe)
     1 - a()
-    1 + b()
+      + b()
 
     ! error: app.py: the fixes of `no-a` and `no-b` undo each other
     ! hint: these fixes were left out; the mistake is in the rule

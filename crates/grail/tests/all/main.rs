@@ -6,11 +6,13 @@
 mod approvals;
 mod changes;
 mod check;
+mod check_formats;
 mod codemod;
 mod find;
 mod guides;
 mod imports;
 mod init;
+mod lsp;
 mod readme;
 mod refactor;
 mod rename;
