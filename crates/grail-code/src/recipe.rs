@@ -49,6 +49,23 @@ pub fn keyword_only(function: Node<'_>) -> Vec<Edit> {
     insert_list_item(function.parsed(), &list, first, "*")
 }
 
+/// Makes a parameter and those behind it keyword-only. Nothing to do where [`keyword_only`] has nothing to do.
+pub fn keyword_only_from(parameter: Node<'_>) -> Vec<Edit> {
+    let Some(parameters) = parameter.parent().filter(|parent| parent.kind() == Kind::Parameters) else {
+        return Vec::new();
+    };
+    let Some(list) = CommaList::of(parameters) else { return Vec::new() };
+    let items: Vec<Node<'_>> = parameters.list(Field::Params).collect();
+    let Some(first) = items.iter().position(|item| item.id() == parameter.id()) else { return Vec::new() };
+    let has_star = items
+        .iter()
+        .any(|item| item.kind() == Kind::ParamStar || item.parameter_kind() == Some(ParameterKind::Star));
+    if has_star || parameter.parameter_kind() != Some(ParameterKind::Positional) {
+        return Vec::new();
+    }
+    insert_list_item(parameter.parsed(), &list, first, "*")
+}
+
 /// Replaces this one match as [`crate::codemod::replace_all`] would; if it has to be left alone, says why.
 pub fn rewrite(found: &Match, template: &Template, parsed: &Parsed) -> Result<Vec<Edit>, String> {
     let replacements = replace_matches(parsed, vec![found.clone()], template);

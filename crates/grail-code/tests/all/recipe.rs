@@ -118,6 +118,15 @@ fn a_parameter_annotation_is_added_or_replaced() {
 }
 
 #[test]
+fn a_star_goes_before_the_parameter_that_is_named() {
+    let star = recipe::keyword_only_from;
+    check_twice(Kind::Parameter, star, "def f(a): pass\n", "def f(*, a): pass\n");
+    for done in ["def f(*, a): pass\n", "def f(a, /): pass\n", "def f(a, *b): pass\n", "f = lambda a: a\n"] {
+        check_twice(Kind::Parameter, star, done, done);
+    }
+}
+
+#[test]
 fn a_star_makes_parameters_keyword_only() {
     let star = recipe::keyword_only;
     check_twice(Kind::FunctionDef, star, "def f(a, b=1): pass\n", "def f(*, a, b=1): pass\n");

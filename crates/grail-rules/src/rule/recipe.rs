@@ -216,6 +216,10 @@ impl Step {
                 let decorator = [node].into_iter().chain(node.ancestors());
                 recipe::remove_decorator(decorator.into_iter().find(|node| node.kind() == Kind::Decorator)?)
             }
+            // What Python brings itself is there already.
+            Action::AddImport(request) if request.module == "builtins" && request.alias.is_none() => {
+                return Some(Vec::new());
+            }
             Action::AddImport(request) => return imports::add(semantic, request).ok(),
             Action::RemoveImport(request) => return Some(imports::remove_if_unused(semantic, request)),
             Action::AnnotateReturn(text) => recipe::annotate_return(definition(node)?, &text.code(scene)),
@@ -224,6 +228,7 @@ impl Step {
                 let parameter = parameter.into_iter().find(|node| node.kind() == Kind::Parameter)?;
                 recipe::annotate_parameter(parameter, &text.code(scene))
             }
+            Action::KeywordOnly if node.kind() == Kind::Parameter => recipe::keyword_only_from(node),
             Action::KeywordOnly => recipe::keyword_only(definition(node)?),
             Action::AddArgument(text) => add_argument(node, &text.code(scene))?,
             Action::Prefix(prefix) => recipe::string_prefix(node, prefix),
