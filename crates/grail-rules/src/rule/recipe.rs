@@ -13,7 +13,7 @@
 use grail_code::codemod::Template;
 use grail_code::imports::{self, ImportRequest};
 use grail_code::layout::{CommaList, insert_list_item};
-use grail_code::{Edit, Field, Kind, Node, Semantic, edit, recipe};
+use grail_code::{Edit, Field, Kind, Node, Semantic, Source, edit, parse_module, recipe};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -133,11 +133,19 @@ impl Recipe {
     /// The edits of all steps; `None` if one of them cannot be done here.
     pub(crate) fn edits(&self, scene: &Scene<'_>, semantic: &Semantic<'_>) -> Option<Vec<Edit>> {
         let mut all: Vec<Edit> = Vec::new();
-        // Where an import and a decorator go to the top of the file, the import goes first.
-        let (imports, others): (Vec<&Step>, Vec<&Step>) =
-            self.steps.iter().partition(|step| matches!(step.action, Action::AddImport(_)));
-        for step in imports.into_iter().chain(others) {
-            for edit in step.edits(scene, semantic)? {
+        // Where an import and a decorator go to the top of the file, the import goes first. Whether an import is still needed shows last.
+        let mut steps: Vec<&Step> = self.steps.iter().collect();
+        steps.sort_by_key(|step| match step.action {
+            Action::AddImport(_) => 0,
+            Action::RemoveImport(_) => 2,
+            _ => 1,
+        });
+        for step in steps {
+            let edits = match &step.action {
+                Action::RemoveImport(request) => remove_import(semantic, request, &all),
+                _ => step.edits(scene, semantic)?,
+            };
+            for edit in edits {
                 if !all.contains(&edit) {
                     all.push(edit);
                 }
@@ -221,7 +229,7 @@ impl Step {
                 return Some(Vec::new());
             }
             Action::AddImport(request) => return imports::add(semantic, request).ok(),
-            Action::RemoveImport(request) => return Some(imports::remove_if_unused(semantic, request)),
+            Action::RemoveImport(request) => return Some(remove_import(semantic, request, &[])),
             Action::AnnotateReturn(text) => recipe::annotate_return(definition(node)?, &text.code(scene)),
             Action::AnnotateParameter(text) => {
                 let parameter = [node].into_iter().chain(node.ancestors());
@@ -253,11 +261,29 @@ fn definition(node: Node<'_>) -> Option<Node<'_>> {
         .find(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef))
 }
 
-/// Adds an argument at the end of a call; a decorator or name without a call becomes one.
+/// Removes an import that nobody uses once the other edits are made.
+fn remove_import(semantic: &Semantic<'_>, request: &ImportRequest, others: &[Edit]) -> Vec<Edit> {
+    let Ok(text) = edit::apply(semantic.parsed().text(), others.to_vec()) else { return Vec::new() };
+    let parsed = parse_module(Source::from_text(text));
+    let after = Semantic::of_module(&parsed, semantic.module().clone());
+    match imports::remove_if_unused(&after, request).is_empty() {
+        true => Vec::new(),
+        false => imports::remove(semantic, request),
+    }
+}
+
+/// Adds an argument at the end of a call, or gives a keyword that is there its new value; a decorator or name without a call becomes one.
 fn add_argument(node: Node<'_>, argument: &str) -> Option<Vec<Edit>> {
     let node = if node.kind() == Kind::Decorator { node.child(Field::Expression)? } else { node };
     if node.kind() != Kind::Call {
         return Some(vec![Edit::insert(node.span().end, format!("({argument})"))]);
+    }
+    let is_same = |keyword: &Node<'_>| {
+        let name = keyword.child(Field::Keyword).map(Node::text);
+        keyword.kind() == Kind::Keyword && name.is_some_and(|name| argument.starts_with(&format!("{name}=")))
+    };
+    if let Some(keyword) = node.list(Field::Args).find(is_same) {
+        return Some(vec![Edit::replace(keyword.span(), argument)]);
     }
     let list = CommaList::of(node)?;
     let count = node.list(Field::Args).count();
