@@ -12,7 +12,7 @@
 
 use grail_code::codemod::Template;
 use grail_code::imports::{self, ImportRequest};
-use grail_code::layout::{CommaList, insert_list_item};
+use grail_code::layout::{CommaList, insert_list_item, remove_list_items};
 use grail_code::{Edit, Field, Kind, Node, Semantic, Source, edit, parse_module, recipe};
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,6 +49,7 @@ enum Action {
     Prefix(String),
     Rename(Message),
     Remove,
+    RemoveItem,
 }
 
 #[derive(Deserialize)]
@@ -83,10 +84,11 @@ enum ActionData {
     Prefix(String),
     Rename(String),
     Remove(bool),
+    RemoveItem(bool),
 }
 
 const STEPS: &str = "`rewrite`, `replace`, `wrap`, `add_decorator`, `remove_decorator`, `add_import`, `remove_import`, `annotate_return`, \
-                     `annotate_parameter`, `keyword_only`, `add_argument`, `prefix`, `rename` and `remove`";
+                     `annotate_parameter`, `keyword_only`, `add_argument`, `prefix`, `rename`, `remove` and `remove_item`";
 
 impl Recipe {
     pub(crate) fn compile(
@@ -178,7 +180,8 @@ impl Step {
         let action = match ActionData::deserialize(&value).map_err(|_| unknown(&value))? {
             ActionData::RemoveDecorator(false)
             | ActionData::KeywordOnly(false)
-            | ActionData::Remove(false) => {
+            | ActionData::Remove(false)
+            | ActionData::RemoveItem(false) => {
                 return Err(compiler.problem(line, format!("the step `{value}` does nothing")));
             }
             ActionData::Rewrite(text) => {
@@ -207,6 +210,7 @@ impl Step {
             ActionData::Prefix(text) => Action::Prefix(text),
             ActionData::Rename(text) => Action::Rename(Message::parse(&text)),
             ActionData::Remove(true) => Action::Remove,
+            ActionData::RemoveItem(true) => Action::RemoveItem,
         };
         Ok(Self { of, action })
     }
@@ -248,6 +252,7 @@ impl Step {
                 recipe::rename(semantic, name, &text.code(scene)).ok()?
             }
             Action::Remove => recipe::remove_statement(node.statement()?),
+            Action::RemoveItem => remove_item(node)?,
         };
         (!edits.is_empty()).then_some(edits)
     }
@@ -288,6 +293,14 @@ fn add_argument(node: Node<'_>, argument: &str) -> Option<Vec<Edit>> {
     let list = CommaList::of(node)?;
     let count = node.list(Field::Args).count();
     Some(insert_list_item(node.parsed(), &list, count, argument))
+}
+
+/// Takes one item out of the list it stands in: a parameter, an argument, a `/`.
+fn remove_item(node: Node<'_>) -> Option<Vec<Edit>> {
+    let holder = node.parent()?;
+    let list = CommaList::of(holder)?;
+    let index = holder.list(node.field()).position(|item| item.id() == node.id())?;
+    Some(remove_list_items(node.parsed(), &list, &[index]))
 }
 
 fn request(compiler: &Compiler<'_>, text: &str, line: usize) -> Result<ImportRequest, RuleProblem> {
