@@ -232,14 +232,17 @@ def step(tag, text, at, piece):
             tag["state"] = "value"
             return at + 1
         if state == "between":
-            tag["state"], tag["attribute"], tag["start"] = "name", "", at
+            tag["state"] = "name"
+            tag["attribute"] = ""
+            tag["start"] = at
         tag["attribute"] += character
         return at + 1
     if state == "value":
         # Within a string of the same quotes they are written with a backslash.
         for quote in ['\\"', "\\'", '"', "'"]:
             if text[at:].startswith(quote):
-                tag["state"], tag["quote"] = "quoted", quote
+                tag["state"] = "quoted"
+                tag["quote"] = quote
                 return at + len(quote)
         tag["state"] = "unquoted"
     return at + 1
@@ -291,7 +294,8 @@ def distance(a, b):
     """How many letters are to be put in, taken out or changed."""
     row = list(range(len(b) + 1))
     for i in range(len(a)):
-        previous, row[0] = row[0], i + 1
+        previous = row[0]
+        row[0] = i + 1
         for j in range(len(b)):
             changed = previous + (0 if a[i] == b[j] else 1)
             previous = row[j + 1]
