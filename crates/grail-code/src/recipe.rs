@@ -49,7 +49,7 @@ pub fn keyword_only(function: Node<'_>) -> Vec<Edit> {
     insert_list_item(function.parsed(), &list, first, "*")
 }
 
-/// Makes a parameter and those behind it keyword-only. Nothing to do where [`keyword_only`] has nothing to do.
+/// Makes a parameter and those behind it keyword-only. Nothing to do if a `*` or `*args` says already what is keyword-only.
 pub fn keyword_only_from(parameter: Node<'_>) -> Vec<Edit> {
     let Some(parameters) = parameter.parent().filter(|parent| parent.kind() == Kind::Parameters) else {
         return Vec::new();

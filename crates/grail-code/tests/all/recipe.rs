@@ -121,7 +121,8 @@ fn a_parameter_annotation_is_added_or_replaced() {
 fn a_star_goes_before_the_parameter_that_is_named() {
     let star = recipe::keyword_only_from;
     check_twice(Kind::Parameter, star, "def f(a): pass\n", "def f(*, a): pass\n");
-    for done in ["def f(*, a): pass\n", "def f(a, /): pass\n", "def f(a, *b): pass\n", "f = lambda a: a\n"] {
+    check_twice(Kind::Parameter, star, "f = lambda a: a\n", "f = lambda *, a: a\n");
+    for done in ["def f(*, a): pass\n", "def f(a, /): pass\n", "def f(a, *b): pass\n"] {
         check_twice(Kind::Parameter, star, done, done);
     }
 }
