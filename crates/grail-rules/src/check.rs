@@ -2,18 +2,26 @@
 
 use std::sync::Arc;
 
+use grail_code::index::{FileIndex, index};
 use grail_code::{ModuleName, Parsed, Source, parse_module};
 
 use crate::file::FileUnderCheck;
 use crate::fixing::{Fixed, fix_text};
 use crate::ruleset::{FileReport, RuleSet, syntax_findings};
-use crate::{CompiledRule, Finding, RuleProblem, Safety};
+use crate::{CompiledRule, Finding, ProjectUnderCheck, RuleProblem, Safety};
 
 /// Runs rules that are written in Python. Whoever checks brings one, because it takes worker processes.
 pub trait PythonRules: Sync {
     /// What a rule's `check(tree)` says about one file.
     fn check_file(&self, rule: &CompiledRule, file: &FileUnderCheck<'_>)
     -> Result<Vec<Finding>, RuleProblem>;
+
+    /// What a rule's `check_project(project)` says about all files.
+    fn check_project(
+        &self,
+        rule: &CompiledRule,
+        project: &ProjectUnderCheck,
+    ) -> Result<Vec<Finding>, RuleProblem>;
 }
 
 /// Checks files with a set of rules.
@@ -28,12 +36,14 @@ pub struct Checker<'c> {
 pub struct FileCheck {
     pub report: FileReport,
     pub problems: Vec<RuleProblem>,
+    /// The text, and what it defines, imports and calls, if a rule across files is in force.
+    pub indexed: Option<(Source, FileIndex)>,
 }
 
 impl Checker<'_> {
     /// Syntax and rules. Findings are raw: suppressions are applied by [`RuleSet::settle`] when rules across files have had their say.
     pub fn look(&self, file: &FileUnderCheck<'_>) -> FileCheck {
-        let mut check = FileCheck { report: self.rules.look(file), problems: Vec::new() };
+        let mut check = FileCheck { report: self.rules.look(file), ..FileCheck::default() };
         if let Some(python) = self.python {
             for index in std::mem::take(&mut check.report.python) {
                 let Some(rule) = self.rules.rule(index) else { continue };
@@ -43,8 +53,30 @@ impl Checker<'_> {
                 }
             }
         }
+        if self.has_project_rules() {
+            check.indexed = Some((file.parsed.source().clone(), index(file.semantic())));
+        }
         check.report.findings.extend(syntax_findings(file));
         check
+    }
+
+    /// Whether [`Checker::look_across`] has anything to do.
+    pub fn has_project_rules(&self) -> bool {
+        self.python.is_some() && self.rules.project_rules().next().is_some()
+    }
+
+    /// The rules that span files. Their findings belong among those of the files they name, before these are settled.
+    pub fn look_across(&self, project: &ProjectUnderCheck) -> (Vec<Finding>, Vec<RuleProblem>) {
+        let (mut findings, mut problems) = (Vec::new(), Vec::new());
+        let Some(python) = self.python else { return (findings, problems) };
+        for rule in self.rules.project_rules() {
+            match python.check_project(rule, project) {
+                Ok(found) => findings
+                    .extend(found.into_iter().filter(|finding| self.rules.looks_at(rule, &finding.path))),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        (findings, problems)
     }
 
     /// A file on its own: what is found and not suppressed.

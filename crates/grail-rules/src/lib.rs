@@ -33,7 +33,7 @@ pub use kind::{Artifact, ArtifactKind};
 pub use library::{Library, SKILLS_FOLDER, Shadowed};
 pub use pack::{Origin, Pack};
 pub use project_check::{CheckReport, ProjectCheck};
-pub use python::{SandboxedRules, ScriptRunner, Transform, TransformError};
+pub use python::{ProjectUnderCheck, SandboxedRules, ScriptRunner, Transform, TransformError};
 pub use rule::{
     CompiledRule, Example, ExampleFile, Expectation, Options, ProjectQuery, PythonRule, Requirement, Rule,
 };

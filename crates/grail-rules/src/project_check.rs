@@ -8,16 +8,22 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use grail_code::index::FileIndex;
 use grail_code::{ModuleName, Source, parse_module};
 use grail_project::{
     ChangeSet, FileChange, Project, ProjectError, PythonFile, SourceRoots, map_files, project_path,
     read_source,
 };
 
+use rustc_hash::FxHashMap;
+
 use crate::cache::{CheckCache, Entry};
 use crate::check::{Checker, FileCheck};
 use crate::file::FileUnderCheck;
-use crate::{FileReport, Finding, FixProblem, Fixed, Layer, RuleProblem, RulesError, Safety};
+use crate::{
+    CompiledRule, FileReport, Finding, FixProblem, Fixed, Layer, ProjectUnderCheck, RuleProblem, RulesError,
+    Safety,
+};
 
 /// What is checked, and how.
 #[derive(Clone, Copy)]
@@ -59,6 +65,8 @@ struct Looked {
     change: Option<FileChange>,
     /// What is worth remembering.
     entry: Option<Entry>,
+    /// For rules across files.
+    indexed: Option<(Source, FileIndex)>,
 }
 
 /// What looking at any file needs.
@@ -93,6 +101,9 @@ impl ProjectCheck<'_> {
                 Ok(looked) => looked_at.push((outcome.path, looked)),
                 Err(error) => report.problems.push(error.into()),
             }
+        }
+        if has_work && self.checker.has_project_rules() {
+            self.look_across(&mut looked_at, &mut report);
         }
         let mut changes = Vec::new();
         let mut entries = Vec::new();
@@ -169,6 +180,23 @@ impl ProjectCheck<'_> {
         self.checker.look(&FileUnderCheck::new(Arc::clone(path), module.clone(), &parsed))
     }
 
+    /// Adds what rules across files say to the files they name.
+    fn look_across(&self, looked_at: &mut [(PathBuf, Looked)], report: &mut CheckReport) {
+        let files = looked_at.iter_mut().filter_map(|(_, looked)| {
+            let (source, index) = looked.indexed.take()?;
+            Some((Arc::clone(&looked.path), source, index))
+        });
+        let (findings, problems) = self.checker.look_across(&ProjectUnderCheck::new(files));
+        report.problems.extend(problems.into_iter().map(RulesError::from));
+        let places: FxHashMap<Arc<str>, usize> =
+            looked_at.iter().enumerate().map(|(at, (_, looked))| (Arc::clone(&looked.path), at)).collect();
+        for finding in findings {
+            if let Some(at) = places.get(&finding.path) {
+                looked_at[*at].1.report.findings.push(finding);
+            }
+        }
+    }
+
     /// Whether fixing could change anything. Which findings are suppressed, and which comments suppress nothing, is known only later.
     fn may_fix(&self, report: &FileReport) -> bool {
         let Some(allowed) = self.fix else { return false };
@@ -177,8 +205,9 @@ impl ProjectCheck<'_> {
     }
 
     fn settle(&self, shown: PathBuf, mut looked: Looked, report: &mut CheckReport) -> Option<FileChange> {
-        let checker = &self.checker;
-        checker.rules.settle_with(&mut looked.report, &looked.path, |rule| checker.runs_alone(rule));
+        let has_python = self.checker.python.is_some();
+        let has_run = |compiled: &CompiledRule| compiled.rule.python().is_none() || has_python;
+        self.checker.rules.settle_with(&mut looked.report, &looked.path, has_run);
         let mut findings = looked.report.findings;
         findings.retain(|finding| self.layers.contains(&finding.layer));
         report.findings.append(&mut findings);
@@ -210,6 +239,7 @@ impl Looked {
             fixed: BTreeMap::new(),
             change: None,
             entry: None,
+            indexed: check.indexed,
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Rules written in Python: `rules/<rule>.py` with `def check(tree)`, run in the sandbox over the tree as data.
+//! Rules written in Python: `rules/<rule>.py` with `def check(tree)`, run in the sandbox over the tree as data, or with
+//! `def check_project(project)`, over what all files define, import and call.
 //!
 //! A rule sees the file's tree, `path`, `module`, its `options` and the functions of `grail_tree.py`; it has no files, no tools and no
 //! clock. A rule that raises, does not end or returns nonsense is a [`RuleProblem`], told once; it is not run again.
 
 mod answer;
+mod project;
 mod runner;
 mod script;
 mod transform;
@@ -12,7 +14,7 @@ mod tree;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
-use serde_json::json;
+use serde_json::{Map, Value as Json, json};
 
 use self::answer::Place;
 use self::script::{Entry, Script};
@@ -21,6 +23,7 @@ use crate::file::FileUnderCheck;
 use crate::rule::Logic;
 use crate::{CompiledRule, Finding, Layer, RuleProblem, Severity};
 
+pub use self::project::ProjectUnderCheck;
 pub use self::runner::ScriptRunner;
 pub use self::transform::{Transform, TransformError};
 
@@ -48,6 +51,24 @@ impl SandboxedRules {
         let script = Script::read(&python.path, &python.source, entry).map(Arc::new);
         scripts.insert(rule.rule.hash, script.as_ref().ok().cloned());
         script.map(Some)
+    }
+
+    /// Runs a rule's function and reads what it returned; a rule that cannot do its work is dropped.
+    fn findings<'f>(
+        &self,
+        rule: &CompiledRule,
+        script: &Script,
+        inputs: Json,
+        place: impl Fn(&Map<String, Json>) -> Result<Place<'f>, String>,
+    ) -> Result<Vec<Finding>, RuleProblem> {
+        let found = self.runner.call(script, inputs).and_then(|text| {
+            answer::findings(rule, &text, place).map_err(|message| {
+                script
+                    .problem(format!("`{}` {message}", script.entry.function()))
+                    .hint("a finding is `{\"node\": node, \"message\": text}`, with `help` and `fix` if it has them")
+            })
+        });
+        found.or_else(|problem| self.drop_rule(rule, problem))
     }
 
     /// Keeps a rule from being run again. Of several threads that find it broken, the first one says so.
@@ -78,18 +99,38 @@ impl PythonRules for SandboxedRules {
             "options": rule.python_options(),
         });
         let source = file.parsed.source();
-        let place = |fields: &serde_json::Map<String, serde_json::Value>| match fields.get("path") {
+        self.findings(rule, &script, inputs, |fields| match fields.get("path") {
             Some(_) => Err("`path` means something in `check_project` only".to_owned()),
             None => Ok(Place { path: Arc::clone(&file.path), source }),
+        })
+    }
+
+    fn check_project(
+        &self,
+        rule: &CompiledRule,
+        project: &ProjectUnderCheck,
+    ) -> Result<Vec<Finding>, RuleProblem> {
+        let Some(query) = rule.rule.python().and_then(|python| python.project.as_ref()) else {
+            return Ok(Vec::new());
         };
-        let found = self.runner.call(&script, inputs).and_then(|text| {
-            answer::findings(rule, &text, place).map_err(|message| {
-                script
-                    .problem(format!("`{}` {message}", script.entry.function()))
-                    .hint("a finding is `{\"node\": node, \"message\": text}`, with `help` and `fix` if it has them")
-            })
-        });
-        found.or_else(|problem| self.drop_rule(rule, problem))
+        let Some(script) = self.script(rule, Entry::CheckProject)? else { return Ok(Vec::new()) };
+        let slice = match project::slice_text(project, query) {
+            Ok(slice) => slice,
+            Err(message) => {
+                let problem = RuleProblem::new(&rule.rule.path, 1, message);
+                return self.drop_rule(rule, problem.hint("ask for less with `project` in the front matter"));
+            }
+        };
+        let inputs = json!({"project": slice, "path": "", "module": "", "options": rule.python_options()});
+        self.findings(rule, &script, inputs, |fields| {
+            let Some(Json::String(path)) = fields.get("path") else {
+                return Err("it has no `path`".to_owned());
+            };
+            match project.files.get_key_value(path.as_str()) {
+                Some((path, source)) => Ok(Place { path: Arc::clone(path), source }),
+                None => Err(format!("there is no file `{}`", one_line(path))),
+            }
+        })
     }
 }
 

@@ -146,6 +146,15 @@ impl RuleSet {
         hasher.finalize()
     }
 
+    /// Whether settings let a rule look at a file.
+    pub(crate) fn looks_at(&self, rule: &CompiledRule, path: &str) -> bool {
+        let is_excepted = |active: &ActiveRule| {
+            Arc::ptr_eq(&active.compiled.rule, &rule.rule)
+                && active.except.iter().any(|glob| glob.is_match(path))
+        };
+        !self.rules.iter().any(is_excepted)
+    }
+
     pub fn kinds(&self) -> &[Arc<ArtifactKind>] {
         &self.kinds
     }

@@ -10,7 +10,7 @@ use crate::file::FileUnderCheck;
 use crate::kind::ArtifactKind;
 use crate::rule::{CompiledRule, Example, Options, Rule};
 use crate::ruleset::{RuleSet, RuleSetBuilder};
-use crate::{Finding, RuleProblem, Safety};
+use crate::{Finding, ProjectUnderCheck, RuleProblem, Safety};
 
 /// What running a rule's examples came to.
 #[derive(Debug)]
@@ -138,10 +138,21 @@ fn check_example(
         .collect();
     let mut problems = Vec::new();
     let mut reports = Vec::new();
+    let mut indexed = Vec::new();
     for file in &files {
         let mut check = checker.look(file);
         problems.append(&mut check.problems);
         reports.push(check.report);
+        indexed.extend(check.indexed.map(|(source, index)| (Arc::clone(&file.path), source, index)));
+    }
+    if checker.has_project_rules() {
+        let (findings, mut failed) = checker.look_across(&ProjectUnderCheck::new(indexed));
+        problems.append(&mut failed);
+        for finding in findings {
+            if let Some(at) = files.iter().position(|file| file.path == finding.path) {
+                reports[at].findings.push(finding);
+            }
+        }
     }
     let settled = files.iter().zip(reports).map(|(file, mut report)| {
         checker.rules.settle(&mut report, &file.path);

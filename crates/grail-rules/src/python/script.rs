@@ -16,6 +16,7 @@ use crate::RuleProblem;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Check,
+    CheckProject,
     Transform,
 }
 
@@ -54,6 +55,7 @@ impl Entry {
     pub(crate) const fn function(self) -> &'static str {
         match self {
             Entry::Check => "check",
+            Entry::CheckProject => "check_project",
             Entry::Transform => "transform",
         }
     }
@@ -61,6 +63,7 @@ impl Entry {
     const fn signature(self) -> &'static str {
         match self {
             Entry::Check => "def check(tree)",
+            Entry::CheckProject => "def check_project(project)",
             Entry::Transform => "def transform(tree)",
         }
     }
@@ -70,6 +73,9 @@ impl Entry {
         match self {
             Entry::Check => {
                 "grail_tree_json.dumps(grail_tree_findings(check(grail_tree_json.loads(inputs[\"tree\"]))))\n"
+            }
+            Entry::CheckProject => {
+                "grail_tree_json.dumps(grail_tree_findings(check_project(grail_tree_json.loads(inputs[\"project\"]))))\n"
             }
             Entry::Transform => {
                 "grail_tree_transformed(transform, grail_tree_json.loads(inputs[\"tree\"]), inputs[\"tree\"])\n"

@@ -178,6 +178,11 @@ impl Rule {
                 ));
             }
         };
+        if let Some(query) = &front.project {
+            query
+                .definition_names()
+                .map_err(|message| problem(message).hint("for example `definitions: Service$`"))?;
+        }
         let libraries = front.libraries.iter().map(|(library, versions)| {
             Requirement::parse(library, versions)
                 .map_err(|message| problem(message).hint("for example `for: {tdom: \">=0.1.15\"}`"))

@@ -331,3 +331,90 @@ fn deep_code_is_shown_as_far_as_it_goes() {
     let (findings, problems) = check(&sandbox(), PRINTS, &code);
     assert_eq!((findings.len(), problems), (1, Vec::new()));
 }
+
+const REGISTERED: &str = r#"
+def check_project(project):
+    registered = set()
+    for call in project["calls"]:
+        for argument in call["arguments"][:1]:
+            registered.add(argument.get("name"))
+    found = []
+    for definition in project["definitions"]:
+        if definition["kind"] == "class" and definition["qualified_name"] not in registered:
+            found.append({"node": definition, "message": "`" + definition["name"] + "` is registered nowhere"})
+    for cycle in project["cycles"]:
+        found.append({"node": cycle[0], "message": "imports go in a circle: " + " → ".join([edge["from"] for edge in cycle])})
+    return found
+"#;
+
+const REGISTERED_FRONT: &str =
+    "project: {definitions: 'Service$', calls: [register_factory], imports: true}\n";
+
+#[test]
+fn rules_across_files_ask_the_index_of_the_project() {
+    let examples = r#"
+## Bad
+
+```python app/mail.py
+class MailService: ...
+
+
+class LostService: ...  # error: `LostService` is registered nowhere
+```
+
+```python app/__init__.py
+from app.mail import MailService
+```
+
+```python app/wiring.py
+from app import MailService
+
+registry.register_factory(MailService, MailService)
+```
+
+## Bad: a circle
+
+```python a.py
+import b  # error: imports go in a circle: a → b
+```
+
+```python b.py
+from a import x
+```
+
+## Good
+
+```python app.py
+class MailService: ...
+
+
+class LostService: ...  # grail: ignore[a-rule] made by hand
+
+
+registry.register_factory(MailService, MailService)
+```
+"#;
+    let report = test_rule(&rule(REGISTERED_FRONT, REGISTERED, examples), &[], Some(&sandbox()));
+    assert_eq!(report.failures, []);
+}
+
+#[test]
+fn findings_across_files_name_files_that_were_checked() {
+    let failure = |finding: &str| {
+        let source = format!("def check_project(project):\n    return [{finding}]\n");
+        let example = "## Bad\n\n```python a.py\nx = 1\n```\n\n## Good\n\n```python\nx = 1\n```\n";
+        let report = test_rule(&rule(REGISTERED_FRONT, &source, example), &[], Some(&sandbox()));
+        report.failures[0].message.clone()
+    };
+    insta::assert_snapshot!(failure("{'range': [0, 1], 'message': 'x'}"), @"rules/a-rule.py:1: `check_project` returned a bad finding (number 1): it has no `path`");
+    insta::assert_snapshot!(failure("{'path': '../b.py', 'range': [0, 1], 'message': 'x'}"), @"rules/a-rule.py:1: `check_project` returned a bad finding (number 1): there is no file `../b.py`");
+    insta::assert_snapshot!(failure("{'path': 'a.py', 'range': [0, 9], 'message': 'x'}"), @"rules/a-rule.py:1: `check_project` returned a bad finding (number 1): its range 0 to 9 is not within the file's 6 bytes");
+}
+
+#[test]
+fn a_pattern_for_definitions_is_a_regular_expression() {
+    let text = "---\nid: a-rule\nproject: {definitions: '('}\n---\n\n# A rule\n";
+    let python = Some((Path::new("rules/a-rule.py"), REGISTERED));
+    let problem = Rule::parse(&"pack".into(), Path::new("rules/a-rule.md"), text, python).err().unwrap();
+    insta::assert_snapshot!(problem, @"rules/a-rule.md:2: `(` is no regular expression: error: unclosed group");
+}

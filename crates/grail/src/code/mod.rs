@@ -8,6 +8,7 @@ pub mod relocate;
 pub mod rename;
 pub mod symbols;
 pub mod target;
+pub mod transform;
 pub mod tree;
 pub mod usages;
 
@@ -34,6 +35,7 @@ pub enum Command {
     Rename(rename::Arguments),
     Move(relocate::Arguments),
     Symbols(symbols::Arguments),
+    Transform(transform::Arguments),
     Tree(tree::Arguments),
     Usages(usages::Arguments),
 }
@@ -47,6 +49,7 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         Command::Rename(arguments) => rename::run(arguments, terminal),
         Command::Move(arguments) => relocate::run(arguments, terminal),
         Command::Symbols(arguments) => symbols::run(arguments, terminal),
+        Command::Transform(arguments) => transform::run(&arguments, terminal),
         Command::Tree(arguments) => tree::run(arguments, terminal),
         Command::Usages(arguments) => usages::run(arguments, terminal),
     }

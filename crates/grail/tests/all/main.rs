@@ -19,5 +19,6 @@ mod rename;
 mod rules;
 mod run;
 mod scratch;
+mod transform;
 mod tree;
 mod usage;
