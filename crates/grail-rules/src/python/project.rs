@@ -46,7 +46,10 @@ impl ProjectQuery {
         let regex = RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build();
         regex.map(Some).map_err(|error| {
             let reason = error.to_string();
-            format!("`{pattern}` is no regular expression: {}", reason.lines().last().unwrap_or_default())
+            format!(
+                "`{pattern}` is no regular expression: {}",
+                reason.lines().last().unwrap_or_default().trim_start_matches("error: ")
+            )
         })
     }
 }

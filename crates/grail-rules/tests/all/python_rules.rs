@@ -416,5 +416,5 @@ fn a_pattern_for_definitions_is_a_regular_expression() {
     let text = "---\nid: a-rule\nproject: {definitions: '('}\n---\n\n# A rule\n";
     let python = Some((Path::new("rules/a-rule.py"), REGISTERED));
     let problem = Rule::parse(&"pack".into(), Path::new("rules/a-rule.md"), text, python).err().unwrap();
-    insta::assert_snapshot!(problem, @"rules/a-rule.md:2: `(` is no regular expression: error: unclosed group");
+    insta::assert_snapshot!(problem, @"rules/a-rule.md:2: `(` is no regular expression: unclosed group");
 }
