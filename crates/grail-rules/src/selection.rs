@@ -43,10 +43,13 @@ impl Selection<'_> {
     pub fn rules(&self, library: &Library) -> Result<RuleSet, RuleProblem> {
         self.check_names(library)?;
         let mut builder = RuleSetBuilder::default();
+        // What a project calls a view goes before what a built-in pack does.
+        let is_meant = |pack: &Pack| pack.kinds.iter().any(|kind| Some(kind.name.as_str()) == self.kind);
+        let nearest = library.packs.iter().filter(|pack| is_meant(pack)).map(|pack| pack.origin).min();
         for pack in &library.packs {
             let mut is_used = false;
             for rule in &pack.rules {
-                if !self.is_in_force(pack, rule) {
+                if !self.is_in_force(pack, rule, Some(pack.origin) == nearest) {
                     continue;
                 }
                 is_used = true;
@@ -69,10 +72,10 @@ impl Selection<'_> {
         Ok(builder.build())
     }
 
-    fn is_in_force(&self, pack: &Pack, rule: &Rule) -> bool {
+    fn is_in_force(&self, pack: &Pack, rule: &Rule, may_be_by_kind: bool) -> bool {
         let names = |list: &[String]| list.iter().any(|name| **name == *rule.id || **name == *pack.name);
         let all = |list: &[String]| list.iter().any(|name| name == ALL);
-        let about_kind = self.kind.is_some_and(|kind| {
+        let about_kind = self.kind.filter(|_| may_be_by_kind).is_some_and(|kind| {
             rule.applies_to.iter().any(|name| name == kind)
                 || pack
                     .kinds

@@ -232,8 +232,11 @@ fn show(arguments: &ShowArguments, terminal: &mut Terminal) -> anyhow::Result<Ex
     let (project, library) = discover()?;
     let in_force = RuleArguments::default().rules_in_force(&project, &library)?;
     let is_in_force = |rule: &Arc<Rule>| in_force.rules().any(|compiled| Arc::ptr_eq(&compiled.rule, rule));
+    let named = || library.rules().filter(|(_, rule)| *rule.id == *arguments.rule);
+    // A project's own rule goes before a built-in one of the same name.
+    let nearest = named().map(|(pack, _)| pack.origin).min();
     let rules: Vec<&Arc<Rule>> =
-        library.rules().map(|(_, rule)| rule).filter(|rule| *rule.id == *arguments.rule).collect();
+        named().filter(|(pack, _)| Some(pack.origin) == nearest).map(|(_, rule)| rule).collect();
     if rules.is_empty() {
         return Err(unknown_rule(&library, &arguments.rule).into());
     }
