@@ -10,11 +10,12 @@ use grail_sandbox::{Field, Preset};
 type Document = (&'static str, fn() -> String);
 
 /// A new document is one more line here.
-const DOCUMENTS: [Document; 4] = [
+const DOCUMENTS: [Document; 5] = [
     ("docs/reference/cli.md", command_reference),
     ("docs/reference/nodes.md", grail_code::data::node_reference),
     ("docs/reference/policies.md", policy_reference),
     ("docs/reference/python-subset.md", grail_sandbox::subset_reference),
+    ("docs/reference/rules.md", grail_rules::rule_reference),
 ];
 
 /// One line for each document that differs from what the code says now.

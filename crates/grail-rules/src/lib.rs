@@ -17,6 +17,7 @@ mod library;
 mod pack;
 mod project_check;
 mod python;
+mod reference;
 mod rule;
 mod ruleset;
 mod selection;
@@ -34,6 +35,7 @@ pub use library::{Library, SKILLS_FOLDER, Shadowed};
 pub use pack::{Origin, Pack};
 pub use project_check::{CheckReport, ProjectCheck};
 pub use python::{ProjectUnderCheck, SandboxedRules, ScriptRunner, Transform, TransformError};
+pub use reference::rule_reference;
 pub use rule::{
     CompiledRule, Example, ExampleFile, Expectation, Options, ProjectQuery, PythonRule, Requirement, Rule,
 };
