@@ -2,6 +2,7 @@
 //! round trip over the standard library.
 
 pub mod generated;
+pub mod mutation;
 pub mod roundtrip;
 pub mod tidy;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use grail_dev::{generated, roundtrip, tidy};
+use grail_dev::{generated, mutation, roundtrip, tidy};
 
 #[derive(Parser)]
 #[command(name = "grail-dev", about = "Tasks for people who work on Grail itself")]
@@ -30,6 +30,8 @@ enum Command {
         #[arg(long)]
         tree_only: bool,
     },
+    /// Make the reference examples wrong in many ways, and tell how much of it the built-in rules notice and put right
+    Mutants,
 }
 
 #[expect(clippy::print_stdout, reason = "this is a command line")]
@@ -55,6 +57,11 @@ fn main() -> anyhow::Result<ExitCode> {
                 differences.extend(result.differences);
             }
             differences
+        }
+        Command::Mutants => {
+            let report = mutation::run(&root, None)?;
+            print!("{report}");
+            report.missed
         }
     };
     for finding in &findings {
