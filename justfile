@@ -51,3 +51,11 @@ runtimes:
 # The reference examples through ruff, ty and their tests, and attempts to get out of the WebAssembly runner
 examples *checks:
     scripts/examples {{checks}}
+
+# `grail check` beside its peers
+bench-rules *arguments:
+    scripts/bench-rules {{arguments}}
+
+# How much harm to good code the built-in rules notice and put right
+mutants:
+    cargo run -p grail-dev -- mutants
