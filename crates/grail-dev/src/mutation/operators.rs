@@ -279,18 +279,28 @@ fn decorator_arguments<'a>(parsed: &'a Parsed, name: &'a str) -> impl Iterator<I
 }
 
 fn drop_frozen(parsed: &Parsed) -> Vec<Mutation> {
-    decorator_arguments(parsed, "frozen").filter_map(drop_argument).collect()
+    // A dataclass that only holds data is no component.
+    decorator_arguments(parsed, "frozen")
+        .filter(|argument| class_of(*argument).is_some_and(has_call))
+        .filter_map(drop_argument)
+        .collect()
 }
 
 fn drop_kw_only(parsed: &Parsed) -> Vec<Mutation> {
-    decorator_arguments(parsed, "kw_only").filter_map(drop_argument).collect()
+    // A dataclass that only holds data is no service.
+    let is_service =
+        |class: Node<'_>| class.child(Field::Name).is_some_and(|name| name.text().ends_with("Service"));
+    decorator_arguments(parsed, "kw_only")
+        .filter(|argument| class_of(*argument).is_some_and(is_service))
+        .filter_map(drop_argument)
+        .collect()
 }
 
 fn rename_call(parsed: &Parsed) -> Vec<Mutation> {
     call_methods(parsed)
         .filter_map(|method| {
             let name = method.child(Field::Name)?;
-            let class = method.ancestors().find(|node| node.kind() == Kind::ClassDef)?;
+            let class = class_of(method)?;
             Some(Mutation { edits: vec![Edit::replace(name.span(), "render")], place: class.span() })
         })
         .collect()
@@ -476,7 +486,7 @@ fn forwards(parsed: &Parsed) -> impl Iterator<Item = Node<'_>> {
 fn drop_forwarding(parsed: &Parsed) -> Vec<Mutation> {
     let calls: Vec<Node<'_>> = forwards(parsed).collect();
     let Some(first) = calls.first() else { return Vec::new() };
-    let Some(class) = first.ancestors().find(|node| node.kind() == Kind::ClassDef) else { return Vec::new() };
+    let Some(class) = class_of(*first) else { return Vec::new() };
     let edits = calls.iter().map(|call| Edit::replace(call.span(), "None")).collect();
     vec![Mutation { edits, place: class.span() }]
 }
@@ -536,8 +546,18 @@ fn drop_argument(argument: Node<'_>) -> Option<Mutation> {
     let list = grail_code::layout::CommaList::of(call)?;
     let index = call.list(Field::Args).position(|other| other.id() == argument.id())?;
     let edits = grail_code::layout::remove_list_items(argument.parsed(), &list, &[index]);
-    let class = argument.ancestors().find(|node| node.kind() == Kind::ClassDef)?;
-    Some(Mutation { edits, place: class.span() })
+    Some(Mutation { edits, place: class_of(argument)?.span() })
+}
+
+fn class_of(node: Node<'_>) -> Option<Node<'_>> {
+    node.ancestors().find(|node| node.kind() == Kind::ClassDef)
+}
+
+fn has_call(class: Node<'_>) -> bool {
+    class.list(Field::Body).any(|node| {
+        node.kind() == Kind::FunctionDef
+            && node.child(Field::Name).is_some_and(|name| name.text() == "__call__")
+    })
 }
 
 fn first_argument(call: Node<'_>) -> Option<Node<'_>> {
