@@ -58,4 +58,5 @@ bench-rules *arguments:
 
 # How much harm to good code the built-in rules notice and put right
 mutants:
+    cargo build -p grail
     cargo run -p grail-dev -- mutants

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use grail_dev::{generated, mutation, roundtrip, tidy};
+use grail_rules::{SandboxedRules, ScriptRunner};
 
 #[derive(Parser)]
 #[command(name = "grail-dev", about = "Tasks for people who work on Grail itself")]
@@ -59,7 +60,16 @@ fn main() -> anyhow::Result<ExitCode> {
             differences
         }
         Command::Mutants => {
-            let report = mutation::run(&root, None)?;
+            // Rules in Python run in `grail` itself, which stands beside this program.
+            let grail =
+                std::env::current_exe()?.with_file_name(format!("grail{}", std::env::consts::EXE_SUFFIX));
+            anyhow::ensure!(
+                grail.is_file(),
+                "`{}` is missing; run `cargo build -p grail` first",
+                grail.display()
+            );
+            let python = SandboxedRules::new(ScriptRunner::new(grail));
+            let report = mutation::run(&root, Some(&python))?;
             print!("{report}");
             report.missed
         }
