@@ -15,7 +15,8 @@ use anyhow::Context;
 use grail_code::{ModuleName, Source, edit, parse_module};
 use grail_project::CheckConfig;
 use grail_rules::{
-    ALL, Checker, FileUnderCheck, Finding, Library, PythonRules, RuleSet, Safety, Selection, Usage,
+    ALL, Checker, FileUnderCheck, Finding, Library, ProjectUnderCheck, PythonRules, RuleSet, Safety,
+    Selection, Usage,
 };
 
 pub use operators::{HARMS, Harm, Mutation};
@@ -126,9 +127,18 @@ fn declares_fix(rules: &RuleSet, id: &str) -> bool {
     rules.rules().any(|rule| *rule.rule.id == *id && rule.rule.fix.is_some())
 }
 
+/// The file as a project of its own.
 fn check(checker: &Checker<'_>, name: &str, text: &str) -> Vec<Finding> {
     let parsed = parse_module(Source::from_text(text));
-    checker.check(&FileUnderCheck::new(name, ModuleName::default(), &parsed)).report.findings
+    let module = ModuleName::module(name.trim_end_matches(".py"));
+    let file = FileUnderCheck::new(name, module, &parsed);
+    let mut check = checker.look(&file);
+    if let Some((source, index)) = check.indexed.take() {
+        let project = ProjectUnderCheck::new([(Arc::clone(&file.path), source, index)]);
+        check.report.findings.extend(checker.look_across(&project).0);
+    }
+    checker.rules.settle(&mut check.report, &file.path);
+    check.report.findings
 }
 
 /// The lines of the mutant that the harm may be reported on: those of the place, and as many more as the mutation added.

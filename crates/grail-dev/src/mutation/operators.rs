@@ -33,7 +33,7 @@ pub const HARMS: &[Harm] = &[
     Harm {
         name: "unwrap a returned template to a plain string",
         skill: TDOM,
-        rules: &["component-returns-template"],
+        rules: &["component-returns-template", "template-prefix"],
         mutate: template_to_string,
     },
     Harm {
@@ -392,18 +392,32 @@ fn drop_registration(parsed: &Parsed) -> Vec<Mutation> {
 }
 
 fn swap_registered_type(parsed: &Parsed) -> Vec<Mutation> {
+    let classes: Vec<&str> = parsed
+        .nodes_of(Kind::ClassDef)
+        .filter_map(|class| class.child(Field::Name))
+        .map(Node::text)
+        .collect();
     registrations(parsed)
         .filter_map(|call| {
             let kind = first_argument(call)?;
-            let is_class = |name: &str| {
-                parsed
-                    .nodes_of(Kind::ClassDef)
-                    .any(|class| class.child(Field::Name).is_some_and(|it| it.text() == name))
-            };
-            is_class(kind.text())
-                .then(|| Mutation { edits: vec![Edit::replace(kind.span(), "int")], place: call.span() })
+            if !classes.contains(&kind.text()) {
+                return None;
+            }
+            // Another class of the file if there is one that does not stand for the first; else something that is no service at all.
+            let related = |name: &str| name.contains(kind.text()) || kind.text().contains(name);
+            let other = classes.iter().copied().find(|name| !related(name) && !is_abstract(parsed, name));
+            let text = other.unwrap_or("int");
+            Some(Mutation { edits: vec![Edit::replace(kind.span(), text)], place: call.span() })
         })
         .collect()
+}
+
+/// Whether a class of the file is a protocol or an abstract base: what anything may be registered for.
+fn is_abstract(parsed: &Parsed, name: &str) -> bool {
+    parsed.nodes_of(Kind::ClassDef).any(|class| {
+        class.child(Field::Name).is_some_and(|it| it.text() == name)
+            && class.list(Field::Bases).any(|base| matches!(base.text(), "Protocol" | "ABC"))
+    })
 }
 
 fn rename_container(parsed: &Parsed) -> Vec<Mutation> {
