@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use grail_code::{ModuleName, Source, edit, parse_module};
+use grail_code::index::{FileIndex, index};
+use grail_code::{ModuleName, Semantic, Source, edit, parse_module};
 use grail_project::CheckConfig;
 use grail_rules::{
     ALL, Checker, FileUnderCheck, Finding, Library, ProjectUnderCheck, PythonRules, RuleSet, Safety,
@@ -58,10 +59,14 @@ pub fn run(root: &Path, python: Option<&dyn PythonRules>) -> anyhow::Result<Repo
             .collect::<Result<_, _>>()?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
         paths.sort();
+        let mut examples = Vec::new();
         for path in paths {
-            let text = fs::read_to_string(&path)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            report.mutate(&Checker { rules: &rules, python }, skill, &name, &text);
+            examples.push((name, fs::read_to_string(&path)?));
+        }
+        let project = Examples::new(&examples);
+        for (name, text) in &examples {
+            report.mutate(&Checker { rules: &rules, python }, &project, skill, name, text);
         }
     }
     Ok(report)
@@ -72,8 +77,30 @@ pub fn is_frozen(name: &str) -> bool {
     name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 3 == 0
 }
 
+/// All examples of a skill, as rules across files see them: a mutant takes the place of one.
+struct Examples {
+    files: Vec<(Arc<str>, Source, FileIndex)>,
+}
+
+impl Examples {
+    fn new(examples: &[(String, String)]) -> Self {
+        let file = |(name, text): &(String, String)| {
+            let source = Source::from_text(text.as_str());
+            let parsed = parse_module(source.clone());
+            let index = index(&Semantic::of_module(&parsed, module_of(name)));
+            (name.as_str().into(), source, index)
+        };
+        Self { files: examples.iter().map(file).collect() }
+    }
+
+    fn with(&self, mutant: (Arc<str>, Source, FileIndex)) -> ProjectUnderCheck {
+        let others = self.files.iter().filter(|(path, ..)| *path != mutant.0).cloned();
+        ProjectUnderCheck::new(others.chain([mutant.clone()]))
+    }
+}
+
 impl Report {
-    fn mutate(&mut self, checker: &Checker<'_>, skill: &str, name: &str, text: &str) {
+    fn mutate(&mut self, checker: &Checker<'_>, project: &Examples, skill: &str, name: &str, text: &str) {
         let parsed = parse_module(Source::from_text(text));
         for harm in HARMS.iter().filter(|harm| harm.skill == skill) {
             for mutation in (harm.mutate)(&parsed) {
@@ -82,13 +109,21 @@ impl Report {
                 if !parse_module(Source::from_text(mutant.as_str())).is_valid() {
                     continue;
                 }
-                self.judge(checker, harm, name, &mutant, lines);
+                let findings = check(checker, project, name, &mutant);
+                self.judge(checker, harm, name, &mutant, &findings, lines);
             }
         }
     }
 
-    fn judge(&mut self, checker: &Checker<'_>, harm: &Harm, name: &str, mutant: &str, lines: (u32, u32)) {
-        let findings = check(checker, name, mutant);
+    fn judge(
+        &mut self,
+        checker: &Checker<'_>,
+        harm: &Harm,
+        name: &str,
+        mutant: &str,
+        findings: &[Finding],
+        lines: (u32, u32),
+    ) {
         let is_right = |finding: &&Finding| {
             harm.rules.contains(&&*finding.rule)
                 && lines.0 <= finding.start.line
@@ -127,18 +162,21 @@ fn declares_fix(rules: &RuleSet, id: &str) -> bool {
     rules.rules().any(|rule| *rule.rule.id == *id && rule.rule.fix.is_some())
 }
 
-/// The file as a project of its own.
-fn check(checker: &Checker<'_>, name: &str, text: &str) -> Vec<Finding> {
+/// What is found in a mutant that stands among the other examples.
+fn check(checker: &Checker<'_>, project: &Examples, name: &str, text: &str) -> Vec<Finding> {
     let parsed = parse_module(Source::from_text(text));
-    let module = ModuleName::module(name.trim_end_matches(".py"));
-    let file = FileUnderCheck::new(name, module, &parsed);
+    let file = FileUnderCheck::new(name, module_of(name), &parsed);
     let mut check = checker.look(&file);
     if let Some((source, index)) = check.indexed.take() {
-        let project = ProjectUnderCheck::new([(Arc::clone(&file.path), source, index)]);
-        check.report.findings.extend(checker.look_across(&project).0);
+        let (found, _) = checker.look_across(&project.with((Arc::clone(&file.path), source, index)));
+        check.report.findings.extend(found.into_iter().filter(|finding| finding.path == file.path));
     }
     checker.rules.settle(&mut check.report, &file.path);
     check.report.findings
+}
+
+fn module_of(name: &str) -> ModuleName {
+    ModuleName::module(name.trim_end_matches(".py"))
 }
 
 /// The lines of the mutant that the harm may be reported on: those of the place, and as many more as the mutation added.
