@@ -46,9 +46,13 @@ pub struct Definition {
     /// The name's line, from 1.
     pub line: u32,
     /// A class's bases without its keywords.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decorators: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<Annotation>,
     pub is_async: bool,
 }
@@ -65,6 +69,7 @@ pub enum DefinitionKind {
 pub struct Parameter {
     pub name: String,
     pub kind: ParameterKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotation: Option<Annotation>,
     pub has_default: bool,
 }
@@ -82,8 +87,10 @@ pub struct Import {
     /// Absolute, where the file's own name is known.
     pub module: String,
     /// The `c` of `import a.b as c`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
     /// The names of a `from … import`; empty for a plain `import`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<ImportedName>,
     pub span: Span,
     /// Runs only when a function does.
@@ -96,6 +103,7 @@ pub struct Import {
 pub struct ImportedName {
     /// `*` for everything.
     pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
 }
 
@@ -105,6 +113,7 @@ pub struct Call {
     pub callee: String,
     /// The last part of that name; empty if what is called has none.
     pub name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
     pub span: Span,
     /// The definition in whose body the call stands.
@@ -129,8 +138,23 @@ pub enum ArgumentValue {
     Text(String),
 }
 
+/// Which entries somebody asks for, by the last part of a name.
+#[derive(Clone, Copy)]
+pub struct Wanted<'w> {
+    /// Of other definitions only classes and functions at the top are kept, and of these only where they are: names lead there through
+    /// re-exports.
+    pub definition: &'w dyn Fn(&str) -> bool,
+    /// Other calls are left out.
+    pub call: &'w dyn Fn(&str) -> bool,
+}
+
 /// Collects what one file defines, imports and calls.
 pub fn index(semantic: &Semantic<'_>) -> FileIndex {
+    index_wanted(semantic, Wanted { definition: &|_| true, call: &|_| true })
+}
+
+/// As [`index`], but only what is wanted: of a large project that is little.
+pub fn index_wanted(semantic: &Semantic<'_>, wanted: Wanted<'_>) -> FileIndex {
     let mut index = FileIndex { module: semantic.module().clone(), ..FileIndex::default() };
     let mut bodies: Vec<Body<'_>> = Vec::new();
     for node in semantic.parsed().nodes() {
@@ -148,13 +172,17 @@ pub fn index(semantic: &Semantic<'_>) -> FileIndex {
         match node.kind() {
             Kind::ClassDef | Kind::FunctionDef if index.definitions.len() < MAX_ENTRIES => {
                 let is_in_class = enclosing.is_some_and(|body| body.owner.kind() == Kind::ClassDef);
-                index.definitions.extend(definition(semantic, node, is_in_class));
+                if node.child(Field::Name).is_some_and(|name| (wanted.definition)(name.text())) {
+                    index.definitions.extend(definition(semantic, node, is_in_class));
+                } else if enclosing.is_none() {
+                    index.definitions.extend(place_of_definition(semantic, node, is_in_class));
+                }
             }
             Kind::Import | Kind::ImportFrom if index.imports.len() < MAX_ENTRIES => {
                 let in_function = bodies.iter().any(|body| body.owner.kind() == Kind::FunctionDef);
                 index.imports.extend(imports(semantic, node, in_function));
             }
-            Kind::Call if index.calls.len() < MAX_ENTRIES => {
+            Kind::Call if index.calls.len() < MAX_ENTRIES && is_wanted_call(semantic, node, wanted.call) => {
                 index.calls.push(call(semantic, node, enclosing.map(|body| body.name.clone())));
             }
             _ => {}
@@ -174,10 +202,43 @@ fn opens_body(node: Node<'_>) -> bool {
     matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef)
 }
 
+/// Whether a call's function goes by a wanted name, here or where it was imported from.
+fn is_wanted_call(semantic: &Semantic<'_>, call: Node<'_>, is_wanted: &dyn Fn(&str) -> bool) -> bool {
+    let Some(function) = call.child(Field::Func) else { return is_wanted("") };
+    match function.kind() {
+        Kind::Attribute => is_wanted(function.child(Field::Attr).map_or("", Node::text)),
+        Kind::Name => {
+            let is_imported_as = |symbol| {
+                let bindings = semantic.symbol(symbol).bindings.iter().take(64);
+                let mut imported = bindings.filter_map(|id| semantic.binding(*id).imported.as_deref());
+                imported.any(|name| is_wanted(name.rsplit('.').next().unwrap_or(name)))
+            };
+            is_wanted(function.text()) || semantic.symbol_of(function).is_some_and(is_imported_as)
+        }
+        _ => is_wanted(""),
+    }
+}
+
 fn definition<'a>(semantic: &Semantic<'a>, node: Node<'a>, is_in_class: bool) -> Option<Definition> {
-    let name = node.child(Field::Name)?;
     let parameters = node.child(Field::Params).into_iter().flat_map(|list| list.list(Field::Params));
     let bases = node.list(Field::Bases).filter(|base| base.kind() != Kind::Keyword);
+    Some(Definition {
+        bases: bases.take(MAX_TEXT).map(|base| named(semantic, base)).collect(),
+        decorators: node
+            .list(Field::Decorators)
+            .filter_map(|decorator| decorator.child(Field::Expression))
+            .take(MAX_TEXT)
+            .map(|expression| named(semantic, expression))
+            .collect(),
+        parameters: parameters.take(MAX_TEXT).filter_map(|item| parameter(semantic, item)).collect(),
+        returns: node.child(Field::Returns).map(|returns| annotation(semantic, returns)),
+        ..place_of_definition(semantic, node, is_in_class)?
+    })
+}
+
+/// A definition without what its header says.
+fn place_of_definition<'a>(semantic: &Semantic<'a>, node: Node<'a>, is_in_class: bool) -> Option<Definition> {
+    let name = node.child(Field::Name)?;
     Some(Definition {
         qualified_name: qualified(semantic, node)?,
         kind: match node.kind() {
@@ -188,15 +249,10 @@ fn definition<'a>(semantic: &Semantic<'a>, node: Node<'a>, is_in_class: bool) ->
         span: node.span(),
         name_span: name.span(),
         line: semantic.parsed().source().position(name.span().start).line,
-        bases: bases.take(MAX_TEXT).map(|base| named(semantic, base)).collect(),
-        decorators: node
-            .list(Field::Decorators)
-            .filter_map(|decorator| decorator.child(Field::Expression))
-            .take(MAX_TEXT)
-            .map(|expression| named(semantic, expression))
-            .collect(),
-        parameters: parameters.take(MAX_TEXT).filter_map(|item| parameter(semantic, item)).collect(),
-        returns: node.child(Field::Returns).map(|returns| annotation(semantic, returns)),
+        bases: Vec::new(),
+        decorators: Vec::new(),
+        parameters: Vec::new(),
+        returns: None,
         is_async: node.is_async(),
     })
 }

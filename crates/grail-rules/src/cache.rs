@@ -10,15 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use grail_code::index::FileIndex;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::{FileReport, Finding, Suppressions};
+use crate::{FileCheck, FileReport, Finding, Suppressions};
 
 /// Where the cache lies below the project's root.
 const FOLDER: [&str; 3] = [".grail", "cache", "check"];
 /// Another number makes the program ignore what an older one has written.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// A larger cache is not read.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
 /// With more files than this, those that were not looked at are forgotten.
@@ -46,6 +47,9 @@ pub(crate) struct Entry {
     findings: Vec<Finding>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     suppressions: Option<Suppressions>,
+    /// What rules across files ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    index: Option<FileIndex>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -98,7 +102,8 @@ impl CheckCache {
 }
 
 impl Entry {
-    pub(crate) fn new(report: &FileReport, text: &str, metadata: Option<&Metadata>) -> Self {
+    pub(crate) fn new(check: &FileCheck, text: &str, metadata: Option<&Metadata>) -> Self {
+        let report = &check.report;
         let settled = metadata.filter(|metadata| {
             let age = metadata.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
             age.is_some_and(|age| age > SETTLED)
@@ -109,14 +114,19 @@ impl Entry {
             hash: content_hash(text),
             findings: report.findings.clone(),
             suppressions: (!report.suppressions.is_empty()).then(|| report.suppressions.clone()),
+            index: check.indexed.clone(),
         }
     }
 
     /// The same, for a file that turned out to hold the same text at another time. `None` if nothing is to be learnt.
     pub(crate) fn touched(&self, metadata: Option<&Metadata>) -> Option<Self> {
-        let new = Self::new(&FileReport::default(), "", metadata);
+        let new = Self::new(&FileCheck::default(), "", metadata);
         let (modified, size) = (new.modified?, new.size);
         Some(Self { modified: Some(modified), size, ..self.clone() })
+    }
+
+    pub(crate) fn index(&self) -> Option<FileIndex> {
+        self.index.clone()
     }
 
     pub(crate) fn report(&self, path: &Arc<str>) -> FileReport {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use grail_code::index::{FileIndex, index};
+use grail_code::index::FileIndex;
 use grail_code::{ModuleName, Parsed, Source, parse_module};
 
 use crate::file::FileUnderCheck;
@@ -20,7 +20,7 @@ pub trait PythonRules: Sync {
     fn check_project(
         &self,
         rule: &CompiledRule,
-        project: &ProjectUnderCheck,
+        project: &ProjectUnderCheck<'_>,
     ) -> Result<Vec<Finding>, RuleProblem>;
 }
 
@@ -36,8 +36,8 @@ pub struct Checker<'c> {
 pub struct FileCheck {
     pub report: FileReport,
     pub problems: Vec<RuleProblem>,
-    /// The text, and what it defines, imports and calls, if a rule across files is in force.
-    pub indexed: Option<(Source, FileIndex)>,
+    /// What it defines, imports and calls, as far as a rule across files asks for it.
+    pub indexed: Option<FileIndex>,
 }
 
 impl Checker<'_> {
@@ -53,8 +53,8 @@ impl Checker<'_> {
                 }
             }
         }
-        if self.has_project_rules() {
-            check.indexed = Some((file.parsed.source().clone(), index(file.semantic())));
+        if let Some(slice) = self.rules.slice().filter(|_| self.python.is_some()) {
+            check.indexed = Some(slice.index(file.semantic()));
         }
         check.report.findings.extend(syntax_findings(file));
         check
@@ -66,7 +66,7 @@ impl Checker<'_> {
     }
 
     /// The rules that span files. Their findings belong among those of the files they name, before these are settled.
-    pub fn look_across(&self, project: &ProjectUnderCheck) -> (Vec<Finding>, Vec<RuleProblem>) {
+    pub fn look_across(&self, project: &ProjectUnderCheck<'_>) -> (Vec<Finding>, Vec<RuleProblem>) {
         let (mut findings, mut problems) = (Vec::new(), Vec::new());
         let Some(python) = self.python else { return (findings, problems) };
         for rule in self.rules.project_rules() {

@@ -21,6 +21,7 @@ mod reference;
 mod rule;
 mod ruleset;
 mod selection;
+mod slice;
 mod spec;
 mod suppression;
 pub mod tools;

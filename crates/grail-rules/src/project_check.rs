@@ -66,7 +66,7 @@ struct Looked {
     /// What is worth remembering.
     entry: Option<Entry>,
     /// For rules across files.
-    indexed: Option<(Source, FileIndex)>,
+    indexed: Option<FileIndex>,
 }
 
 /// What looking at any file needs.
@@ -78,12 +78,8 @@ struct Surroundings {
 impl ProjectCheck<'_> {
     pub fn run(&self) -> CheckReport {
         let roots = SourceRoots::new(&self.project.root, &self.project.config.project.src);
-        // Rules across files have to see every file, and what they see of one is not remembered.
-        let may_remember = self.checker.rules.project_rules().next().is_none();
-        let cache = self
-            .cache
-            .filter(|_| may_remember)
-            .and_then(|build| CheckCache::open(&self.project.root, self.cache_key(build, &roots)));
+        let cache =
+            self.cache.and_then(|build| CheckCache::open(&self.project.root, self.cache_key(build, &roots)));
         let surroundings = Surroundings { roots, cache };
         let is_ours = |layer: &Layer| matches!(layer, Layer::Syntax | Layer::Rules);
         let has_work = self.layers.iter().any(is_ours);
@@ -141,7 +137,8 @@ impl ProjectCheck<'_> {
         if let Some(known) = known {
             let report = known.report(&path);
             if !self.may_fix(&report) {
-                return Ok(Looked::new(path, FileCheck { report, ..FileCheck::default() }));
+                let check = FileCheck { report, indexed: known.index(), ..FileCheck::default() };
+                return Ok(Looked::new(path, check));
             }
         }
         let source_file = read_source(&file.path, self.project.config.code.max_file_bytes)?;
@@ -149,13 +146,14 @@ impl ProjectCheck<'_> {
         let known = cache.and_then(|cache| cache.same_text(&path, source_file.source.text()));
         let (check, entry) = match known {
             Some(known) => {
-                let check = FileCheck { report: known.report(&path), ..FileCheck::default() };
+                let report = known.report(&path);
+                let check = FileCheck { report, indexed: known.index(), ..FileCheck::default() };
                 (check, known.touched(metadata.as_ref()))
             }
             None => {
                 let check = self.look_at(&path, &module, source_file.source.clone());
                 let text = source_file.source.text();
-                let entry = cache.map(|_| Entry::new(&check.report, text, metadata.as_ref()));
+                let entry = cache.map(|_| Entry::new(&check, text, metadata.as_ref()));
                 (check, entry)
             }
         };
@@ -182,11 +180,12 @@ impl ProjectCheck<'_> {
 
     /// Adds what rules across files say to the files they name.
     fn look_across(&self, looked_at: &mut [(PathBuf, Looked)], report: &mut CheckReport) {
-        let files = looked_at.iter_mut().filter_map(|(_, looked)| {
-            let (source, index) = looked.indexed.take()?;
-            Some((Arc::clone(&looked.path), source, index))
-        });
-        let (findings, problems) = self.checker.look_across(&ProjectUnderCheck::new(files));
+        let mut files = Vec::with_capacity(looked_at.len());
+        for (_, looked) in looked_at.iter_mut() {
+            files.extend(looked.indexed.take().map(|index| (Arc::clone(&looked.path), index)));
+        }
+        let source = |path: &str| self.source(looked_at, path);
+        let (findings, problems) = self.checker.look_across(&ProjectUnderCheck::new(files, &source));
         report.problems.extend(problems.into_iter().map(RulesError::from));
         let places: FxHashMap<Arc<str>, usize> =
             looked_at.iter().enumerate().map(|(at, (_, looked))| (Arc::clone(&looked.path), at)).collect();
@@ -194,6 +193,15 @@ impl ProjectCheck<'_> {
             if let Some(at) = places.get(&finding.path) {
                 looked_at[*at].1.report.findings.push(finding);
             }
+        }
+    }
+
+    /// The text of a file as it was looked at: fixed, or as it is on disk.
+    fn source(&self, looked_at: &[(PathBuf, Looked)], path: &str) -> Option<Source> {
+        let (shown, looked) = looked_at.iter().find(|(_, looked)| &*looked.path == path)?;
+        match looked.change.as_ref().and_then(|change| change.after.as_ref()) {
+            Some(after) => Some(Source::from_text(after.text.as_str())),
+            None => Some(read_source(shown, self.project.config.code.max_file_bytes).ok()?.source),
         }
     }
 

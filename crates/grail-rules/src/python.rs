@@ -11,6 +11,7 @@ mod script;
 mod transform;
 mod tree;
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -101,14 +102,14 @@ impl PythonRules for SandboxedRules {
         let source = file.parsed.source();
         self.findings(rule, &script, inputs, |fields| match fields.get("path") {
             Some(_) => Err("`path` means something in `check_project` only".to_owned()),
-            None => Ok(Place { path: Arc::clone(&file.path), source }),
+            None => Ok(Place { path: Arc::clone(&file.path), source: Cow::Borrowed(source) }),
         })
     }
 
     fn check_project(
         &self,
         rule: &CompiledRule,
-        project: &ProjectUnderCheck,
+        project: &ProjectUnderCheck<'_>,
     ) -> Result<Vec<Finding>, RuleProblem> {
         let Some(query) = rule.rule.python().and_then(|python| python.project.as_ref()) else {
             return Ok(Vec::new());
@@ -126,8 +127,8 @@ impl PythonRules for SandboxedRules {
             let Some(Json::String(path)) = fields.get("path") else {
                 return Err("it has no `path`".to_owned());
             };
-            match project.files.get_key_value(path.as_str()) {
-                Some((path, source)) => Ok(Place { path: Arc::clone(path), source }),
+            match project.file(path) {
+                Some((path, source)) => Ok(Place { path, source: Cow::Owned(source) }),
                 None => Err(format!("there is no file `{}`", one_line(path))),
             }
         })

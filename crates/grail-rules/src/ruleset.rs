@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::file::FileUnderCheck;
 use crate::kind::{Artifact, ArtifactKind};
 use crate::rule::{CompiledRule, Definition, Logic, Scene, Violation};
+use crate::slice::IndexSlice;
 use crate::suppression::Suppressions;
 use crate::{Finding, Fix, Layer, Safety, Severity};
 
@@ -22,6 +23,8 @@ pub struct RuleSet {
     words: Words,
     /// Artifacts of this kind are all that files hold, whatever they look like.
     forced_kind: Option<String>,
+    /// What rules across files ask for; `None` if there are none.
+    slice: Option<IndexSlice>,
 }
 
 struct ActiveRule {
@@ -95,7 +98,13 @@ impl RuleSetBuilder {
         let mut words: Vec<(String, usize)> = numbers.into_iter().collect();
         words.sort_by_key(|(_, number)| *number);
         let words: Vec<String> = words.into_iter().map(|(word, _)| word).collect();
-        RuleSet { rules, kinds, words: Words::new(&words), forced_kind: self.forced_kind }
+        let mut slice: Option<IndexSlice> = None;
+        for python in rules.iter().filter_map(|active| active.compiled.rule.python()) {
+            if let Some(query) = &python.project {
+                slice.get_or_insert_default().add(query);
+            }
+        }
+        RuleSet { rules, kinds, words: Words::new(&words), forced_kind: self.forced_kind, slice }
     }
 }
 
@@ -118,6 +127,11 @@ impl RuleSet {
 
     pub(crate) fn rule(&self, index: usize) -> Option<&CompiledRule> {
         self.rules.get(index).map(|active| &active.compiled)
+    }
+
+    /// What rules across files have to know of a file.
+    pub(crate) fn slice(&self) -> Option<&IndexSlice> {
+        self.slice.as_ref()
     }
 
     /// The rules that look at the project as a whole.

@@ -143,10 +143,13 @@ fn check_example(
         let mut check = checker.look(file);
         problems.append(&mut check.problems);
         reports.push(check.report);
-        indexed.extend(check.indexed.map(|(source, index)| (Arc::clone(&file.path), source, index)));
+        indexed.extend(check.indexed.map(|index| (Arc::clone(&file.path), index)));
     }
     if checker.has_project_rules() {
-        let (findings, mut failed) = checker.look_across(&ProjectUnderCheck::new(indexed));
+        let source = |path: &str| {
+            files.iter().find(|file| &*file.path == path).map(|file| file.parsed.source().clone())
+        };
+        let (findings, mut failed) = checker.look_across(&ProjectUnderCheck::new(indexed, &source));
         problems.append(&mut failed);
         for finding in findings {
             if let Some(at) = files.iter().position(|file| file.path == finding.path) {

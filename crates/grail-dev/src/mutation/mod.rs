@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use grail_code::index::{FileIndex, index};
-use grail_code::{ModuleName, Semantic, Source, edit, parse_module};
+use grail_code::index::FileIndex;
+use grail_code::{ModuleName, Source, edit, parse_module};
 use grail_project::CheckConfig;
 use grail_rules::{
     ALL, Checker, FileUnderCheck, Finding, Library, ProjectUnderCheck, PythonRules, RuleSet, Safety,
@@ -64,9 +64,10 @@ pub fn run(root: &Path, python: Option<&dyn PythonRules>) -> anyhow::Result<Repo
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             examples.push((name, fs::read_to_string(&path)?));
         }
-        let project = Examples::new(&examples);
+        let checker = Checker { rules: &rules, python };
+        let project = Examples::new(&checker, &examples);
         for (name, text) in &examples {
-            report.mutate(&Checker { rules: &rules, python }, &project, skill, name, text);
+            report.mutate(&checker, &project, skill, name, text);
         }
     }
     Ok(report)
@@ -79,23 +80,30 @@ pub fn is_frozen(name: &str) -> bool {
 
 /// All examples of a skill, as rules across files see them: a mutant takes the place of one.
 struct Examples {
-    files: Vec<(Arc<str>, Source, FileIndex)>,
+    files: Vec<(Arc<str>, FileIndex)>,
 }
 
 impl Examples {
-    fn new(examples: &[(String, String)]) -> Self {
+    fn new(checker: &Checker<'_>, examples: &[(String, String)]) -> Self {
         let file = |(name, text): &(String, String)| {
-            let source = Source::from_text(text.as_str());
-            let parsed = parse_module(source.clone());
-            let index = index(&Semantic::of_module(&parsed, module_of(name)));
-            (name.as_str().into(), source, index)
+            let parsed = parse_module(Source::from_text(text.as_str()));
+            let check = checker.look(&FileUnderCheck::new(name.as_str(), module_of(name), &parsed));
+            Some((name.as_str().into(), check.indexed?))
         };
-        Self { files: examples.iter().map(file).collect() }
+        Self { files: examples.iter().filter_map(file).collect() }
     }
 
-    fn with(&self, mutant: (Arc<str>, Source, FileIndex)) -> ProjectUnderCheck {
-        let others = self.files.iter().filter(|(path, ..)| *path != mutant.0).cloned();
-        ProjectUnderCheck::new(others.chain([mutant.clone()]))
+    /// What rules across files find in a mutant that takes the place of an example.
+    fn look_across(
+        &self,
+        checker: &Checker<'_>,
+        mutant: &FileUnderCheck<'_>,
+        index: FileIndex,
+    ) -> Vec<Finding> {
+        let others = self.files.iter().filter(|(path, _)| *path != mutant.path).cloned();
+        let source = |path: &str| (path == &*mutant.path).then(|| mutant.parsed.source().clone());
+        let files = others.chain([(Arc::clone(&mutant.path), index)]);
+        checker.look_across(&ProjectUnderCheck::new(files, &source)).0
     }
 }
 
@@ -167,8 +175,8 @@ fn check(checker: &Checker<'_>, project: &Examples, name: &str, text: &str) -> V
     let parsed = parse_module(Source::from_text(text));
     let file = FileUnderCheck::new(name, module_of(name), &parsed);
     let mut check = checker.look(&file);
-    if let Some((source, index)) = check.indexed.take() {
-        let (found, _) = checker.look_across(&project.with((Arc::clone(&file.path), source, index)));
+    if let Some(index) = check.indexed.take() {
+        let found = project.look_across(checker, &file, index);
         check.report.findings.extend(found.into_iter().filter(|finding| finding.path == file.path));
     }
     checker.rules.settle(&mut check.report, &file.path);

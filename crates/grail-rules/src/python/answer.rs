@@ -2,6 +2,7 @@
 //!
 //! Shapes, lengths and numbers are bounded, texts are one printable line, and every range lies within the file on borders of characters.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use grail_code::{Edit, Source, Span, edit};
@@ -20,7 +21,7 @@ const MAX_TEXT_BYTES: usize = 16 << 10;
 /// A file that findings may be about.
 pub(crate) struct Place<'f> {
     pub(crate) path: Arc<str>,
-    pub(crate) source: &'f Source,
+    pub(crate) source: Cow<'f, Source>,
 }
 
 /// The findings of an answer. The error says what is wrong with it, as the rest of a sentence about the function.
@@ -58,6 +59,7 @@ fn finding<'f>(
     let Json::Object(fields) = item else { return Err(format!("it is {}, not a dictionary", kind(item))) };
     known_keys(fields, &["path", "range", "message", "help", "fix"])?;
     let Place { path, source } = place(fields)?;
+    let source = source.as_ref();
     let span = range(fields, source)?;
     let message = line(fields, "message")?.ok_or("it has no `message`")?;
     let fix = match fields.get("fix") {

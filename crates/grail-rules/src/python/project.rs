@@ -5,7 +5,7 @@ use std::sync::Arc;
 use grail_code::index::{Argument, ArgumentValue, Call, Definition, FileIndex, ImportEdge, ProjectIndex};
 use grail_code::{Source, Span};
 use regex::{Regex, RegexBuilder};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use serde_json::{Value as Json, json};
 
 use crate::ProjectQuery;
@@ -19,23 +19,33 @@ const MAX_BYTES: usize = 16 << 20;
 /// A regular expression of a rule may not compile to more.
 const MAX_REGEX_BYTES: usize = 1 << 20;
 
-/// All files of a check: what they define, import and call, and their text, which findings point into.
-#[derive(Default)]
-pub struct ProjectUnderCheck {
+/// All files of a check: what they define, import and call, and where their text is, which findings point into.
+pub struct ProjectUnderCheck<'c> {
     pub index: ProjectIndex,
-    pub(crate) files: FxHashMap<Arc<str>, Source>,
+    paths: FxHashSet<Arc<str>>,
+    source: &'c dyn Fn(&str) -> Option<Source>,
 }
 
-impl ProjectUnderCheck {
-    pub fn new(files: impl IntoIterator<Item = (Arc<str>, Source, FileIndex)>) -> Self {
-        let mut sources = FxHashMap::default();
-        let indexes = files.into_iter().map(|(path, source, index)| {
+impl<'c> ProjectUnderCheck<'c> {
+    /// `source` gives the text of a file. It is asked for few of them: those that something is found in.
+    pub fn new(
+        files: impl IntoIterator<Item = (Arc<str>, FileIndex)>,
+        source: &'c dyn Fn(&str) -> Option<Source>,
+    ) -> Self {
+        let mut paths = FxHashSet::default();
+        let indexes = files.into_iter().map(|(path, index)| {
             let name = path.to_string();
-            sources.insert(path, source);
+            paths.insert(path);
             (name, index)
         });
         let index = ProjectIndex::new(indexes.collect());
-        Self { index, files: sources }
+        Self { index, paths, source }
+    }
+
+    /// The text of a file of the check.
+    pub(crate) fn file(&self, path: &str) -> Option<(Arc<str>, Source)> {
+        let path = self.paths.get(path)?;
+        Some((Arc::clone(path), (self.source)(path)?))
     }
 }
 
@@ -55,7 +65,7 @@ impl ProjectQuery {
 }
 
 /// What `check_project` is called with, as text; the error says why there is none.
-pub(crate) fn slice_text(project: &ProjectUnderCheck, query: &ProjectQuery) -> Result<String, String> {
+pub(crate) fn slice_text(project: &ProjectUnderCheck<'_>, query: &ProjectQuery) -> Result<String, String> {
     let index = &project.index;
     let mut definitions = Vec::new();
     if let Some(names) = query.definition_names()? {
