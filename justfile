@@ -58,5 +58,8 @@ bench-rules *arguments:
 
 # How much harm to good code the built-in rules notice and put right
 mutants:
-    cargo build -p grail
     cargo run -p grail-dev -- mutants
+
+# What the built-in rules say about the source distributions of the libraries they are about: nothing
+specificity:
+    scripts/specificity

@@ -6,6 +6,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use grail_dev::{generated, mutation, roundtrip, tidy};
 use grail_rules::{SandboxedRules, ScriptRunner};
+use grail_sandbox::worker;
+
+/// Rules in Python run in a worker, which this program is when it is started so.
+#[global_allocator]
+static ALLOCATOR: worker::LimitedAllocator = worker::LimitedAllocator;
 
 #[derive(Parser)]
 #[command(name = "grail-dev", about = "Tasks for people who work on Grail itself")]
@@ -37,6 +42,9 @@ enum Command {
 
 #[expect(clippy::print_stdout, reason = "this is a command line")]
 fn main() -> anyhow::Result<ExitCode> {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == worker::ARGUMENT) {
+        return Ok(worker::serve());
+    }
     let root = grail_dev::repository_root();
     let findings = match Cli::parse().command {
         Command::Tidy => tidy::check_repository(&root)?,
@@ -60,15 +68,7 @@ fn main() -> anyhow::Result<ExitCode> {
             differences
         }
         Command::Mutants => {
-            // Rules in Python run in `grail` itself, which stands beside this program.
-            let grail =
-                std::env::current_exe()?.with_file_name(format!("grail{}", std::env::consts::EXE_SUFFIX));
-            anyhow::ensure!(
-                grail.is_file(),
-                "`{}` is missing; run `cargo build -p grail` first",
-                grail.display()
-            );
-            let python = SandboxedRules::new(ScriptRunner::new(grail));
+            let python = SandboxedRules::new(ScriptRunner::new(std::env::current_exe()?));
             let report = mutation::run(&root, Some(&python))?;
             print!("{report}");
             report.missed

@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod generated;
+mod mutants;
 mod rename;
 mod roundtrip;
 mod tidy;
