@@ -111,7 +111,7 @@ impl RuleSetBuilder {
 /// Sets of words, one of which a file must hold whole for the rule to find anything; none means any file.
 fn needed_words(compiled: &CompiledRule) -> Vec<Vec<String>> {
     if !compiled.rule.mentions.is_empty() {
-        return compiled.rule.mentions.iter().map(|word| vec![word.clone()]).collect();
+        return compiled.rule.mentions.clone();
     }
     let Logic::Patterns(definition) = &compiled.logic else { return Vec::new() };
     let sets: Vec<Vec<String>> =

@@ -46,8 +46,8 @@ pub struct Rule {
     pub fix: Option<Safety>,
     /// The library versions it is for. All must hold.
     pub libraries: Vec<Requirement>,
-    /// A file that contains none of these words is not looked at.
-    pub mentions: Vec<String>,
+    /// A file that contains none of these, or not all words of one, is not looked at.
+    pub mentions: Vec<Vec<String>>,
     /// The options with their defaults.
     pub options: Options,
     pub examples: Vec<Example>,
@@ -126,10 +126,27 @@ struct FrontData {
     #[serde(default, rename = "for")]
     libraries: BTreeMap<String, String>,
     #[serde(default)]
-    mentions: Vec<String>,
+    mentions: Vec<Mention>,
     #[serde(default)]
     options: Options,
     project: Option<ProjectQuery>,
+}
+
+/// A word, or several that must all be there.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Mention {
+    Word(String),
+    Words(Vec<String>),
+}
+
+impl Mention {
+    fn words(self) -> Vec<String> {
+        match self {
+            Mention::Word(word) => vec![word],
+            Mention::Words(words) => words,
+        }
+    }
 }
 
 impl Rule {
@@ -202,7 +219,7 @@ impl Rule {
             applies_to: front.applies_to,
             fix: front.fix,
             libraries: libraries.collect::<Result<_, _>>()?,
-            mentions: front.mentions,
+            mentions: front.mentions.into_iter().map(Mention::words).collect(),
             options: front.options,
             examples: document.examples,
             hash: hasher.finalize(),
