@@ -242,6 +242,32 @@ fn what_was_found_is_remembered_until_the_file_or_the_rules_change() {
 }
 
 #[test]
+fn rules_across_files_see_what_is_remembered_of_files_that_did_not_change() {
+    let wiring = "from app.mail import MailService\n\n\ndef register(registry):\n    registry.register_value(MailService, MailService())\n";
+    let scratch = project(&[
+        ("app/mail.py", "class MailService: ...\n\n\nclass ClockService: ...\n"),
+        ("app/wiring.py", wiring),
+    ]);
+    let check = || {
+        let output = scratch.run(&["check", "--select", "service-registered", "--format", "github"]);
+        let finding = output.lines().next().unwrap_or_default();
+        let line = finding.split("line=").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or_default();
+        format!("{line}: {}", finding.rsplit("::").next().unwrap_or_default())
+    };
+    assert_eq!(check(), "4: nothing registers `ClockService`");
+    assert_eq!(check(), "4: nothing registers `ClockService`");
+    // What is remembered of a file is what is shown: another name in the memory is another name in the finding.
+    let cache = cache_file(&scratch);
+    let text = std::fs::read_to_string(&cache).unwrap();
+    std::fs::write(&cache, text.replace("app.mail.ClockService", "app.mail.OtherService")).unwrap();
+    assert_eq!(check(), "4: nothing registers `OtherService`");
+    std::fs::write(&cache, text).unwrap();
+    // Only the wiring changes, and with it what is wrong with the other file.
+    std::fs::write(scratch.path("app/wiring.py"), wiring.replace("MailService", "ClockService")).unwrap();
+    assert_eq!(check(), "1: nothing registers `MailService`");
+}
+
+#[test]
 fn a_file_that_looks_untouched_is_not_read() {
     let scratch = project(&[("app/tool.py", "print(1)\n")]);
     let path = scratch.path("app/tool.py");
