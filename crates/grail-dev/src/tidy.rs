@@ -19,7 +19,8 @@ const ALLOWED_EDGES: [(&str, &[&str]); 5] = [
     ("grail-project", &["grail-code"]),
     ("grail-sandbox", &["grail-code"]),
     ("grail-rules", &["grail-code", "grail-project", "grail-sandbox"]),
-    ("grail", &["grail-code", "grail-project", "grail-sandbox", "grail-rules"]),
+    ("grail-skills", &["grail-code", "grail-project", "grail-rules"]),
+    ("grail", &["grail-code", "grail-project", "grail-sandbox", "grail-rules", "grail-skills"]),
 ];
 
 /// Names that say nothing about what is inside.

@@ -4,6 +4,7 @@
 //! the rules that are in force, compiled; it turns parsed files into [`Finding`]s. This crate returns data; all it writes is its cache.
 
 mod bounded;
+mod built_in;
 mod cache;
 mod check;
 mod error;
@@ -26,6 +27,7 @@ mod spec;
 mod suppression;
 pub mod tools;
 
+pub use built_in::BuiltInSkill;
 pub use check::{Checker, FileCheck, PythonRules};
 pub use error::{RuleProblem, RulesError};
 pub use file::FileUnderCheck;

@@ -5,13 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use include_dir::{Dir, include_dir};
-
+use crate::built_in::BuiltInSkill;
 use crate::pack::{Origin, Pack};
 use crate::rule::Rule;
 use crate::{ArtifactKind, RuleProblem};
-
-static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../skills");
 
 /// Where skills are looked for below the project's root and the home folder.
 pub const SKILLS_FOLDER: &str = ".agents/skills";
@@ -159,20 +156,16 @@ fn read_file(path: &Path) -> Result<String, String> {
 
 /// The packs embedded in the program.
 fn built_in() -> Vec<Pack> {
-    let read = |skill: &Dir<'static>| {
-        let name = skill.path().file_name()?.to_str()?;
-        let mut files = BTreeMap::new();
-        let mut pending: Vec<&Dir<'static>> = skill.dirs().collect();
-        while let Some(folder) = pending.pop() {
-            if folder.path().strip_prefix(skill.path()).is_ok_and(|path| path.starts_with("rules")) {
-                for file in folder.files() {
-                    let path = file.path().strip_prefix(skill.path()).ok()?.to_str()?;
-                    files.insert(path.to_owned(), file.contents_utf8()?.to_owned());
-                }
-                pending.extend(folder.dirs());
-            }
-        }
-        Pack::read(name, Origin::BuiltIn, &Path::new("built-in").join(name), &files)
+    let read = |skill: BuiltInSkill| {
+        let text =
+            |(path, bytes): (&str, &[u8])| Some((path.to_owned(), str::from_utf8(bytes).ok()?.to_owned()));
+        let files = skill
+            .files()
+            .into_iter()
+            .filter(|(path, _)| path.starts_with("rules/"))
+            .filter_map(text)
+            .collect();
+        Pack::read(skill.name(), Origin::BuiltIn, &Path::new("built-in").join(skill.name()), &files)
     };
-    BUILT_IN.dirs().filter_map(read).collect()
+    BuiltInSkill::all().filter_map(read).collect()
 }

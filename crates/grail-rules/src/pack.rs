@@ -22,7 +22,7 @@ use crate::kind::{ArtifactKind, KindData};
 use crate::rule::{Requirement, Rule, is_id};
 
 /// Where a pack comes from. Nearer ones hide farther ones of the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     Project,

@@ -1,0 +1,6 @@
+//! Runnable skills: a folder with a manifest and a script that answers JSON-RPC 2.0 requests, one per line, on its standard streams.
+
+mod manifest;
+pub mod protocol;
+
+pub use manifest::{Credential, MANIFEST_FILE, Manifest};
