@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -12,10 +13,24 @@ pub enum SkillError {
     Unknown { name: String, known: Vec<String> },
     #[error("cannot {action} `{}`: {reason}", path.display())]
     File { action: &'static str, path: PathBuf, reason: std::io::Error },
+    #[error("`{path}` leads out of the skill's folder")]
+    Outside { path: String },
+    #[error("the skill has no file `{path}`")]
+    NoFile { path: String, known: Vec<String> },
+    #[error("`{}` is larger than {max_bytes} bytes", path.display())]
+    TooLarge { path: PathBuf, max_bytes: u64 },
+    #[error("`{path}` is not text in UTF-8")]
+    NotText { path: String },
+    #[error("`{}` has too many files or too deep folders", folder.display())]
+    TooManyFiles { folder: PathBuf },
+    #[error("the skill `{name}` of this project is not trusted{}", if *changed { " any more: its files have changed" } else { "" })]
+    Untrusted { name: String, changed: bool },
+    #[error("there is no home folder to remember it in")]
+    NoHome,
 }
 
 /// A mistake in a skill's files, with its place.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
 #[error("{}: {message}", place(path, *line))]
 pub struct SkillProblem {
     pub path: PathBuf,
@@ -54,7 +69,22 @@ impl SkillError {
                     .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)))?;
                 Some(format!("the nearest name is `{nearest}`; `grail skills list` has all of them"))
             }
-            Self::File { .. } => None,
+            Self::Outside { .. } => {
+                Some("name a file below the folder, such as `references/guide.md`".to_owned())
+            }
+            Self::NoFile { path, known } => {
+                let nearest = known
+                    .iter()
+                    .max_by(|a, b| strsim::jaro_winkler(a, path).total_cmp(&strsim::jaro_winkler(b, path)))?;
+                Some(format!("the nearest name is `{nearest}`"))
+            }
+            Self::Untrusted { name, .. } => Some(format!(
+                "look at its files; if you want its words and scripts to be used: `grail skills trust {name}`"
+            )),
+            Self::NoHome => Some("set `HOME` or `XDG_STATE_HOME`".to_owned()),
+            Self::File { .. } | Self::TooLarge { .. } | Self::NotText { .. } | Self::TooManyFiles { .. } => {
+                None
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
-use crate::{Exit, approvals, check, code, init, lsp, rules, run};
+use crate::{Exit, approvals, check, code, init, lsp, rules, run, skills};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -80,6 +80,7 @@ pub enum Command {
     Init(init::Arguments),
     Check(Box<check::Arguments>),
     Rules(rules::Arguments),
+    Skills(Box<skills::Arguments>),
     Lsp(lsp::Arguments),
     Code(code::Arguments),
     Run(Box<run::Arguments>),
@@ -92,6 +93,7 @@ impl Command {
             Self::Init(arguments) => init::run(&arguments, terminal),
             Self::Check(arguments) => check::run(&arguments, terminal),
             Self::Rules(arguments) => rules::run(arguments, terminal),
+            Self::Skills(arguments) => skills::run(*arguments, terminal),
             Self::Lsp(arguments) => lsp::run(&arguments, terminal),
             Self::Code(arguments) => code::run(arguments, terminal),
             Self::Run(arguments) => run::run(*arguments, terminal),

@@ -15,6 +15,7 @@ pub mod progress;
 pub mod render;
 pub mod rules;
 pub mod run;
+pub mod skills;
 
 use std::io;
 use std::process::ExitCode;

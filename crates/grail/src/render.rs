@@ -10,6 +10,7 @@ use std::path::Path;
 use anstream::{AutoStream, ColorChoice};
 use grail_project::ProjectError;
 use grail_rules::RulesError;
+use grail_skills::SkillError;
 use serde::Serialize;
 
 use crate::cli::{Color, Format};
@@ -144,6 +145,8 @@ impl Terminal {
             self.report(error, error.snippet(), error.hint().as_deref());
         } else if let Some(error) = error.downcast_ref::<RulesError>() {
             self.report(error, error.snippet(), error.hint().as_deref());
+        } else if let Some(error) = error.downcast_ref::<SkillError>() {
+            self.report(error, None, error.hint().as_deref());
         } else if let Some(failure) = error.downcast_ref::<Failure>() {
             self.report(failure, failure.snippet.as_deref(), failure.hint.as_deref());
         } else {
@@ -198,6 +201,12 @@ impl From<&ProjectError> for ErrorRecord {
 
 impl From<&RulesError> for ErrorRecord {
     fn from(error: &RulesError) -> Self {
+        Self { message: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<&SkillError> for ErrorRecord {
+    fn from(error: &SkillError) -> Self {
         Self { message: error.to_string(), hint: error.hint() }
     }
 }

@@ -1,3 +1,7 @@
 //! One binary for all tests of the skill library.
 
+// Clippy's exemption for tests does not reach functions beside them.
+#![allow(clippy::unwrap_used)]
+
+mod catalogue;
 mod protocol;

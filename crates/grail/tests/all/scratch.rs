@@ -40,7 +40,7 @@ impl Scratch {
         command.args(arguments).current_dir(self.root()).env("COLUMNS", "100");
         // The skills of whoever runs the tests are not theirs.
         command.env("HOME", self.path("no-home"));
-        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CI"] {
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CI", "XDG_STATE_HOME"] {
             command.env_remove(variable);
         }
         command

@@ -1,13 +1,22 @@
-//! One skill as its `SKILL.md` describes it.
+//! One skill: what its `SKILL.md` says, what the specification says about that, and the files beside it.
+
+pub(crate) mod document;
+mod folder;
+mod yaml;
 
 use std::path::PathBuf;
 
 use grail_rules::Origin;
 use serde::{Deserialize, Serialize};
 
+pub use document::{Document, MAX_SKILL_BYTES, SKILL_FILE};
+pub(crate) use folder::read_bounded;
+pub use folder::{SkillFile, SkillFolder};
+
 /// What is known of a skill without reading its body: the first tier of disclosure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skill {
+    /// The name of its folder, which is unique; a `SKILL.md` that says another one gets a warning.
     pub name: String,
     pub description: String,
     pub origin: Origin,
