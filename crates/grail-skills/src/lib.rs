@@ -4,6 +4,7 @@
 //! [`Manifest`] and a script that answers requests; it is tested before it is active, watched while it runs, and rolled back when it breaks.
 //! Everything a skill brings is somebody else's: bounded when read, checked before it is believed, fenced when it runs.
 
+mod bounded;
 mod catalogue;
 mod error;
 mod home;

@@ -4,4 +4,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod catalogue;
+mod manifest;
 mod protocol;
