@@ -2,9 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use ruff_python_stdlib::sys::is_known_standard_library;
-
-use super::{ImportError, ImportRequest};
+use super::{ImportError, ImportRequest, is_standard_library};
 use crate::semantic::BindingKind;
 use crate::{Edit, Field, Kind, ModuleName, Node, Parsed, Semantic, Source, Span, edit, parse_module};
 
@@ -260,7 +258,7 @@ impl SortKey {
             Section::Local
         } else if top == "__future__" {
             Section::Future
-        } else if is_known_standard_library(14, top) {
+        } else if is_standard_library(top) {
             Section::StandardLibrary
         } else if !own_top.is_empty() && top == own_top {
             Section::FirstParty

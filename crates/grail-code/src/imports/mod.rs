@@ -7,6 +7,7 @@ mod add;
 mod remove;
 mod unused;
 
+use ruff_python_stdlib::sys::is_known_standard_library;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -16,6 +17,11 @@ pub use remove::{remove, remove_all, remove_if_unused};
 pub use unused::{UnusedImport, UnusedOptions, remove_unused, unused};
 
 use crate::{EditConflict, ModuleName, Position};
+
+/// Whether a top-level module belongs to Python itself.
+pub fn is_standard_library(module: &str) -> bool {
+    is_known_standard_library(14, module)
+}
 
 /// An import statement with one name: `import module [as alias]` or `from module import name [as alias]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

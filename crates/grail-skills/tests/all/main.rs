@@ -3,6 +3,7 @@
 // Clippy's exemption for tests does not reach functions beside them.
 #![allow(clippy::unwrap_used)]
 
+mod capabilities;
 mod catalogue;
 mod manifest;
 mod protocol;

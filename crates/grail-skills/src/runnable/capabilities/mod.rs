@@ -1,5 +1,10 @@
 //! What a script can do to the world around it, by the names that manifests, messages and `--accept` use.
 
+mod infer;
+mod table;
+
+pub use infer::{CapabilityUse, ScriptCapabilities, infer_capabilities};
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
