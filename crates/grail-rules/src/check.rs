@@ -53,11 +53,15 @@ impl Checker<'_> {
                 }
             }
         }
-        if let Some(slice) = self.rules.slice().filter(|_| self.python.is_some()) {
-            check.indexed = Some(slice.index(file.semantic()));
-        }
+        check.indexed = self.index(file);
         check.report.findings.extend(syntax_findings(file));
         check
+    }
+
+    /// What rules across files have to know of a file; `None` if there are none.
+    pub(crate) fn index(&self, file: &FileUnderCheck<'_>) -> Option<FileIndex> {
+        let slice = self.rules.slice().filter(|_| self.python.is_some())?;
+        Some(slice.index(file.semantic()))
     }
 
     /// Whether [`Checker::look_across`] has anything to do.

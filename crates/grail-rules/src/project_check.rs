@@ -17,7 +17,7 @@ use grail_project::{
 
 use rustc_hash::FxHashMap;
 
-use crate::cache::{CheckCache, Entry};
+use crate::cache::{Across, CheckCache, Entry};
 use crate::check::{Checker, FileCheck};
 use crate::file::FileUnderCheck;
 use crate::{
@@ -65,8 +65,10 @@ struct Looked {
     change: Option<FileChange>,
     /// What is worth remembering.
     entry: Option<Entry>,
-    /// For rules across files.
+    /// For rules across files; `None` if the cache knows it, or none asks.
     indexed: Option<FileIndex>,
+    /// The hash of the text that was looked at, if findings are remembered.
+    content: Option<String>,
 }
 
 /// What looking at any file needs.
@@ -98,8 +100,9 @@ impl ProjectCheck<'_> {
                 Err(error) => report.problems.push(error.into()),
             }
         }
+        let mut across = None;
         if has_work && self.checker.has_project_rules() {
-            self.look_across(&mut looked_at, &mut report);
+            across = self.look_across(&mut looked_at, &surroundings, &mut report);
         }
         let mut changes = Vec::new();
         let mut entries = Vec::new();
@@ -112,7 +115,7 @@ impl ProjectCheck<'_> {
         // A rule that failed has not looked at every file: what is known is not the whole.
         let has_failed_rule = report.problems.iter().any(|problem| matches!(problem, RulesError::Rule(_)));
         if let Some(cache) = surroundings.cache.filter(|_| !has_failed_rule) {
-            cache.save(entries);
+            cache.save(entries, across);
         }
         report
     }
@@ -137,31 +140,30 @@ impl ProjectCheck<'_> {
         if let Some(known) = known {
             let report = known.report(&path);
             if !self.may_fix(&report) {
-                let check = FileCheck { report, indexed: known.index(), ..FileCheck::default() };
-                return Ok(Looked::new(path, check));
+                let check = FileCheck { report, ..FileCheck::default() };
+                return Ok(Looked { content: Some(known.hash().to_owned()), ..Looked::new(path, check) });
             }
         }
         let source_file = read_source(&file.path, self.project.config.code.max_file_bytes)?;
         let module = around.roots.module_of(&file.path).unwrap_or_default();
         let known = cache.and_then(|cache| cache.same_text(&path, source_file.source.text()));
-        let (check, entry) = match known {
+        let (check, content, entry) = match known {
             Some(known) => {
-                let report = known.report(&path);
-                let check = FileCheck { report, indexed: known.index(), ..FileCheck::default() };
-                (check, known.touched(metadata.as_ref()))
+                let check = FileCheck { report: known.report(&path), ..FileCheck::default() };
+                (check, Some(known.hash().to_owned()), known.touched(metadata.as_ref()))
             }
             None => {
                 let check = self.look_at(&path, &module, source_file.source.clone());
                 let text = source_file.source.text();
                 let entry = cache.map(|_| Entry::new(&check, text, metadata.as_ref()));
-                (check, entry)
+                (check, entry.as_ref().map(|entry| entry.hash().to_owned()), entry)
             }
         };
         let fixed = self.fix.and_then(|allowed| {
             let is_wanted = self.may_fix(&check.report);
             is_wanted.then(|| self.checker.fix(&path, &module, source_file.source.text(), allowed))
         });
-        let looked = Looked { entry, ..Looked::new(Arc::clone(&path), check) };
+        let looked = Looked { entry, content, ..Looked::new(Arc::clone(&path), check) };
         let Some(Fixed { text, applied, problems, .. }) = fixed else { return Ok(looked) };
         let Some(change) = FileChange::replace(source_file, file.explicit, text)? else {
             return Ok(Looked { fix_problems: problems, ..looked });
@@ -178,22 +180,63 @@ impl ProjectCheck<'_> {
         self.checker.look(&FileUnderCheck::new(Arc::clone(path), module.clone(), &parsed))
     }
 
-    /// Adds what rules across files say to the files they name.
-    fn look_across(&self, looked_at: &mut [(PathBuf, Looked)], report: &mut CheckReport) {
-        let mut files = Vec::with_capacity(looked_at.len());
-        for (_, looked) in looked_at.iter_mut() {
-            files.extend(looked.indexed.take().map(|index| (Arc::clone(&looked.path), index)));
+    /// Adds what rules across files say to the files they name. What is new about it is given back, to be remembered.
+    fn look_across(
+        &self,
+        looked_at: &mut [(PathBuf, Looked)],
+        around: &Surroundings,
+        report: &mut CheckReport,
+    ) -> Option<Across> {
+        // A file that is being fixed holds a text that is not on disk, and is not worth remembering.
+        let contents: Option<Vec<(&str, &str)>> =
+            looked_at.iter().map(|(_, looked)| Some((&*looked.path, looked.content.as_deref()?))).collect();
+        let cache = around.cache.as_ref().zip(contents.map(|contents| Across::key(contents.into_iter())));
+        if let Some(known) = cache.as_ref().and_then(|(cache, key)| cache.across(key)) {
+            add_findings(looked_at, known.iter().cloned());
+            return None;
         }
+        let indexes = self.indexes(looked_at, around);
         let source = |path: &str| self.source(looked_at, path);
-        let (findings, problems) = self.checker.look_across(&ProjectUnderCheck::new(files, &source));
+        let project = ProjectUnderCheck::new(indexes, &source);
+        let (findings, problems) = self.checker.look_across(&project);
         report.problems.extend(problems.into_iter().map(RulesError::from));
-        let places: FxHashMap<Arc<str>, usize> =
-            looked_at.iter().enumerate().map(|(at, (_, looked))| (Arc::clone(&looked.path), at)).collect();
-        for finding in findings {
-            if let Some(at) = places.get(&finding.path) {
-                looked_at[*at].1.report.findings.push(finding);
-            }
+        if let Some((cache, _)) = &cache {
+            let content = contents_by_path(looked_at);
+            let files = project.index.files().iter();
+            cache.save_indexes(
+                files.filter_map(|(path, index)| Some((&**path, *content.get(&**path)?, index))),
+            );
         }
+        drop(project);
+        add_findings(looked_at, findings.iter().cloned());
+        cache.map(|(_, key)| Across::new(key, findings))
+    }
+
+    /// The index of every file: as it was made a moment ago, or as it is remembered, or made now.
+    fn indexes(
+        &self,
+        looked_at: &mut [(PathBuf, Looked)],
+        around: &Surroundings,
+    ) -> Vec<(Arc<str>, FileIndex)> {
+        let is_incomplete = looked_at.iter().any(|(_, looked)| looked.indexed.is_none());
+        let mut remembered = match around.cache.as_ref().filter(|_| is_incomplete) {
+            Some(cache) => {
+                let content = contents_by_path(looked_at);
+                cache.indexes(|path, hash| content.get(path) == Some(&hash))
+            }
+            None => FxHashMap::default(),
+        };
+        let index = |(shown, looked): &mut (PathBuf, Looked)| {
+            let known = looked.indexed.take().or_else(|| remembered.remove(&*looked.path));
+            let index = known.or_else(|| {
+                let source = read_source(shown, self.project.config.code.max_file_bytes).ok()?.source;
+                let module = around.roots.module_of(shown).unwrap_or_default();
+                let parsed = parse_module(source);
+                self.checker.index(&FileUnderCheck::new(Arc::clone(&looked.path), module, &parsed))
+            })?;
+            Some((Arc::clone(&looked.path), index))
+        };
+        looked_at.iter_mut().filter_map(index).collect()
     }
 
     /// The text of a file as it was looked at: fixed, or as it is on disk.
@@ -237,6 +280,21 @@ impl ProjectCheck<'_> {
     }
 }
 
+fn contents_by_path(looked_at: &[(PathBuf, Looked)]) -> FxHashMap<&str, &str> {
+    looked_at.iter().filter_map(|(_, looked)| Some((&*looked.path, looked.content.as_deref()?))).collect()
+}
+
+/// Puts findings among those of the files they name.
+fn add_findings(looked_at: &mut [(PathBuf, Looked)], findings: impl Iterator<Item = Finding>) {
+    let places: FxHashMap<Arc<str>, usize> =
+        looked_at.iter().enumerate().map(|(at, (_, looked))| (Arc::clone(&looked.path), at)).collect();
+    for finding in findings {
+        if let Some(at) = places.get(&finding.path) {
+            looked_at[*at].1.report.findings.push(finding);
+        }
+    }
+}
+
 impl Looked {
     fn new(path: Arc<str>, check: FileCheck) -> Self {
         Self {
@@ -248,6 +306,7 @@ impl Looked {
             change: None,
             entry: None,
             indexed: check.indexed,
+            content: None,
         }
     }
 }

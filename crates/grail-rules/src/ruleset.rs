@@ -198,8 +198,13 @@ impl RuleSet {
                 Logic::Patterns(definition) => {
                     self.look_with(active, definition, about.as_deref(), file, &mut report.findings);
                 }
-                Logic::Python { rule, .. } if rule.project.is_none() => report.python.push(index),
-                Logic::Python { .. } => {}
+                Logic::Python { rule, occurs, .. } => {
+                    let has_some =
+                        || occurs.is_empty() || occurs.iter().any(|pattern| !file.find(pattern).is_empty());
+                    if rule.project.is_none() && has_some() {
+                        report.python.push(index);
+                    }
+                }
             }
         }
         report.artifacts = artifacts.into_values().flatten().collect();
@@ -271,14 +276,14 @@ impl RuleSet {
                 *artifact == node || parsed.node(*artifact).is_ancestor_of(parsed.node(node))
             }),
         };
+        let mut judge = None;
         for subject in &definition.subjects {
-            for found in file.find(&subject.pattern) {
-                if !is_about(found.node) {
-                    continue;
-                }
-                let node = parsed.node(found.node);
-                let semantic = definition.needs_names().then(|| file.semantic());
-                for violation in definition.violations(found, node, semantic) {
+            for found in file.find(&subject.pattern).into_iter().filter(|found| is_about(found.node)) {
+                let judge = judge.get_or_insert_with(|| {
+                    let semantic = definition.needs_names().then(|| file.semantic());
+                    definition.judge(parsed, semantic)
+                });
+                for violation in judge.violations(&found, parsed.node(found.node)) {
                     findings.push(self.finding(active, definition, &violation, file));
                 }
             }

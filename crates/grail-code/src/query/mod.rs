@@ -125,8 +125,16 @@ impl Pattern {
 
     /// Whether the pattern matches this node itself. Without a `semantic`, qualified names match nothing.
     pub fn matches<'a>(&self, node: Node<'a>, semantic: Option<&Semantic<'a>>) -> Option<Captures> {
-        let mut search = Search::new(&self.program, node.parsed(), semantic);
-        self.match_at(&mut search, node).map(|found| found.captures)
+        self.searcher(node.parsed(), semantic).at(node).map(|found| found.captures)
+    }
+
+    /// For callers with several questions about one file: what one answer took to find out serves the next.
+    pub fn searcher<'s, 'a>(
+        &'s self,
+        parsed: &'a Parsed,
+        semantic: Option<&'s Semantic<'a>>,
+    ) -> Searcher<'s, 'a> {
+        Searcher { pattern: self, search: Search::new(&self.program, parsed, semantic) }
     }
 
     fn match_at<'s, 'a>(&'s self, search: &mut Search<'s, 'a>, node: Node<'a>) -> Option<Match> {
@@ -140,6 +148,28 @@ impl Pattern {
         let span = Span::new(node.span().start, node.parsed().node(last).span().end);
         let captures = Captures { names: Arc::clone(&self.names), values };
         Some(Match { node: node.id(), last, span, captures })
+    }
+}
+
+/// One pattern in one file. Without a `Semantic`, qualified names match nothing.
+pub struct Searcher<'s, 'a> {
+    pattern: &'s Pattern,
+    search: Search<'s, 'a>,
+}
+
+impl<'a> Searcher<'_, 'a> {
+    pub fn pattern(&self) -> &Pattern {
+        self.pattern
+    }
+
+    /// The match of this node itself.
+    pub fn at(&mut self, node: Node<'a>) -> Option<Match> {
+        self.pattern.match_at(&mut self.search, node)
+    }
+
+    /// Every match at or below a node.
+    pub fn within(&mut self, node: Node<'a>) -> impl Iterator<Item = Match> {
+        node.subtree().filter_map(|node| self.at(node))
     }
 }
 

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use grail_code::query::{Match, Pattern, PatternError, find_within, same_code};
-use grail_code::{Node, Position, Semantic, Source, Span};
+use grail_code::query::{Match, Pattern, PatternError, Searcher, same_code};
+use grail_code::{Node, Parsed, Position, Semantic, Source, Span};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use serde_saphyr::Spanned;
@@ -93,29 +93,20 @@ impl Definition {
             || self.recipe.is_some()
     }
 
-    /// What is wrong with a subject: nothing, the subject itself, or places within it.
-    pub(crate) fn violations<'a>(
-        &self,
-        subject: Match,
-        node: Node<'a>,
-        semantic: Option<&Semantic<'a>>,
-    ) -> Vec<Violation> {
-        if self.unless.iter().any(|pattern| holds(pattern, &subject, node, semantic)) {
-            return Vec::new();
+    /// Gets ready to judge the subjects of one file.
+    pub(crate) fn judge<'d, 'a>(
+        &'d self,
+        parsed: &'a Parsed,
+        semantic: Option<&'d Semantic<'a>>,
+    ) -> Judge<'d, 'a> {
+        let searchers =
+            |patterns: &'d [Pattern]| patterns.iter().map(|one| one.searcher(parsed, semantic)).collect();
+        Judge {
+            definition: self,
+            unless: searchers(&self.unless),
+            require: searchers(&self.require),
+            forbid: searchers(&self.forbid),
         }
-        if !self.forbid.is_empty() {
-            let found = self.forbid.iter().flat_map(|pattern| within(pattern, &subject, node, semantic));
-            let mut violations: Vec<Violation> =
-                found.map(|occurrence| self.violation(&subject, Some(occurrence), node)).collect();
-            violations.sort_by_key(|violation| (violation.span.start, violation.span.end));
-            violations.dedup_by_key(|violation| violation.span);
-            return violations;
-        }
-        let is_met = |pattern: &Pattern| holds(pattern, &subject, node, semantic);
-        if !self.require.is_empty() && self.require.iter().all(is_met) {
-            return Vec::new();
-        }
-        vec![self.violation(&subject, None, node)]
     }
 
     fn violation(&self, subject: &Match, occurrence: Option<Match>, node: Node<'_>) -> Violation {
@@ -128,24 +119,43 @@ impl Definition {
     }
 }
 
-/// A pattern that can match the subject itself must do so; any other may match anywhere within it.
-fn holds<'a>(pattern: &Pattern, subject: &Match, node: Node<'a>, semantic: Option<&Semantic<'a>>) -> bool {
-    if pattern.root_kinds().any(|kind| kind == node.kind()) {
-        let agrees = |captures| agree(subject, &captures, node);
-        return pattern.matches(node, semantic).is_some_and(agrees);
-    }
-    !within(pattern, subject, node, semantic).is_empty()
+/// A rule in one file: remembers what its patterns found out from one subject to the next.
+pub(crate) struct Judge<'d, 'a> {
+    definition: &'d Definition,
+    unless: Vec<Searcher<'d, 'a>>,
+    require: Vec<Searcher<'d, 'a>>,
+    forbid: Vec<Searcher<'d, 'a>>,
 }
 
-fn within<'a>(
-    pattern: &Pattern,
-    subject: &Match,
-    node: Node<'a>,
-    semantic: Option<&Semantic<'a>>,
-) -> Vec<Match> {
-    let mut found = find_within(node, semantic, pattern);
-    found.retain(|found| agree(subject, &found.captures, node));
-    found
+impl<'a> Judge<'_, 'a> {
+    /// What is wrong with a subject: nothing, the subject itself, or places within it.
+    pub(crate) fn violations(&mut self, subject: &Match, node: Node<'a>) -> Vec<Violation> {
+        if self.unless.iter_mut().any(|pattern| holds(pattern, subject, node)) {
+            return Vec::new();
+        }
+        if !self.forbid.is_empty() {
+            let mut violations: Vec<Violation> = Vec::new();
+            for pattern in &mut self.forbid {
+                let found = pattern.within(node).filter(|found| agree(subject, &found.captures, node));
+                violations.extend(found.map(|found| self.definition.violation(subject, Some(found), node)));
+            }
+            violations.sort_by_key(|violation| (violation.span.start, violation.span.end));
+            violations.dedup_by_key(|violation| violation.span);
+            return violations;
+        }
+        if !self.require.is_empty() && self.require.iter_mut().all(|pattern| holds(pattern, subject, node)) {
+            return Vec::new();
+        }
+        vec![self.definition.violation(subject, None, node)]
+    }
+}
+
+/// A pattern that can match the subject itself must do so; any other may match anywhere within it.
+fn holds<'a>(pattern: &mut Searcher<'_, 'a>, subject: &Match, node: Node<'a>) -> bool {
+    if pattern.pattern().root_kinds().any(|kind| kind == node.kind()) {
+        return pattern.at(node).is_some_and(|found| agree(subject, &found.captures, node));
+    }
+    pattern.within(node).any(|found| agree(subject, &found.captures, node))
 }
 
 /// Whether captures of the same name stand for the same code.
@@ -182,7 +192,11 @@ impl Compiler<'_> {
                 vec![Subject { pattern, code: None }]
             }
         };
-        let forbid = self.patterns(&data.forbid)?;
+        let patterns = |data: &Option<Spanned<Value>>| match data {
+            Some(data) => self.patterns(data),
+            None => Ok(Vec::new()),
+        };
+        let forbid = patterns(&data.forbid)?;
         let known = |name: &str| {
             let has = |pattern: &Pattern| pattern.capture_names().iter().any(|known| known == name);
             subjects.iter().all(|subject| has(&subject.pattern))
@@ -216,8 +230,8 @@ impl Compiler<'_> {
             None => None,
         };
         Ok(Definition {
-            unless: self.patterns(&data.unless)?,
-            require: self.patterns(&data.require)?,
+            unless: patterns(&data.unless)?,
+            require: patterns(&data.require)?,
             subjects,
             is_about_artifacts,
             forbid,
@@ -242,8 +256,8 @@ impl Compiler<'_> {
         alternatives(&filled).map(compile).collect()
     }
 
-    fn patterns(&self, data: &Option<Spanned<Value>>) -> Result<Vec<Pattern>, RuleProblem> {
-        let Some(data) = data else { return Ok(Vec::new()) };
+    /// One pattern or a list of them.
+    pub(crate) fn patterns(&self, data: &Spanned<Value>) -> Result<Vec<Pattern>, RuleProblem> {
         let line = line_of(data);
         let filled = self.filled(&data.value, line)?;
         alternatives(&filled).map(|one| self.pattern(one, line, &[])).collect()

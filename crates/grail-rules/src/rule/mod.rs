@@ -15,9 +15,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use grail_code::query::Pattern;
 use pep440_rs::VersionSpecifiers;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_saphyr::Spanned;
 
 pub use document::{Example, ExampleFile, Expectation};
 pub use options::Options;
@@ -26,6 +28,7 @@ pub(crate) use definition::{Definition, Violation, yaml_message};
 pub(crate) use scene::Scene;
 
 use crate::{RuleProblem, Safety, Severity};
+use definition::Compiler;
 use document::Block;
 
 /// A rule as its file has it.
@@ -54,6 +57,8 @@ pub struct Rule {
     /// Changes when anything about the rule changes.
     pub hash: blake3::Hash,
     body: Body,
+    /// Patterns of code that a script is about, and the line they count from.
+    occurs: Option<(Spanned<Value>, usize)>,
 }
 
 /// A library, and the versions of it that something is for.
@@ -111,7 +116,12 @@ impl CompiledRule {
 
 pub(crate) enum Logic {
     Patterns(Box<Definition>),
-    Python { rule: PythonRule, options: Options },
+    /// A file in which none of `occurs` is found, if there are any, is not shown to the script.
+    Python {
+        rule: PythonRule,
+        options: Options,
+        occurs: Vec<Pattern>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -127,6 +137,7 @@ struct FrontData {
     libraries: BTreeMap<String, String>,
     #[serde(default)]
     mentions: Vec<Mention>,
+    occurs: Option<Spanned<Value>>,
     #[serde(default)]
     options: Options,
     project: Option<ProjectQuery>,
@@ -161,7 +172,7 @@ impl Rule {
         let front: FrontData = serde_saphyr::from_str(&document.front.text).map_err(|error| {
             let line = error.location().map_or(1, |location| location.line() as usize);
             RuleProblem::new(path, document.front.line + line.max(1) - 1, yaml_message(&error)).hint(
-                "front matter has `id`, `severity`, `applies-to`, `fix`, `for`, `mentions`, `options` and `project`",
+                "front matter has `id`, `severity`, `applies-to`, `fix`, `for`, `mentions`, `occurs`, `options` and `project`",
             )
         })?;
         let problem = |message: String| RuleProblem::new(path, document.front.line, message);
@@ -200,6 +211,10 @@ impl Rule {
                 .definition_names()
                 .map_err(|message| problem(message).hint("for example `definitions: Service$`"))?;
         }
+        if front.occurs.is_some() && !matches!(&body, Body::Python(PythonRule { project: None, .. })) {
+            let message = "only a rule with `def check(tree)` can say what `occurs` in the files it looks at";
+            return Err(problem(message.to_owned()).hint("in a definition, `match` says it"));
+        }
         let libraries = front.libraries.iter().map(|(library, versions)| {
             Requirement::parse(library, versions)
                 .map_err(|message| problem(message).hint("for example `for: {tdom: \">=0.1.15\"}`"))
@@ -224,6 +239,7 @@ impl Rule {
             examples: document.examples,
             hash: hasher.finalize(),
             body,
+            occurs: front.occurs.map(|patterns| (patterns, document.front.line)),
         };
         // A mistake in the definition is found when the rule is read, not when it first matters.
         if let Logic::Patterns(definition) = rule.logic(rule.options.clone())?
@@ -285,7 +301,15 @@ impl Rule {
             Body::Patterns(block) => {
                 Logic::Patterns(Box::new(Definition::compile(&self.path, block, &options)?))
             }
-            Body::Python(rule) => Logic::Python { rule: rule.clone(), options },
+            Body::Python(rule) => {
+                let occurs = match &self.occurs {
+                    Some((patterns, line)) => {
+                        Compiler { path: &self.path, line: *line, options: &options }.patterns(patterns)?
+                    }
+                    None => Vec::new(),
+                };
+                Logic::Python { rule: rule.clone(), options, occurs }
+            }
         })
     }
 
