@@ -138,13 +138,13 @@ pub enum ArgumentValue {
     Text(String),
 }
 
-/// Which entries somebody asks for, by the last part of a name.
+/// Which entries somebody asks for.
 #[derive(Clone, Copy)]
 pub struct Wanted<'w> {
-    /// Of other definitions only classes and functions at the top are kept, and of these only where they are: names lead there through
+    /// Asked for each class and function. Of other definitions only classes and functions at the top are kept, and of these only where they are: names lead there through
     /// re-exports.
-    pub definition: &'w dyn Fn(&str) -> bool,
-    /// Other calls are left out.
+    pub definition: &'w dyn Fn(Node<'_>) -> bool,
+    /// Asked for the last part of a name. Other calls are left out.
     pub call: &'w dyn Fn(&str) -> bool,
 }
 
@@ -172,7 +172,7 @@ pub fn index_wanted(semantic: &Semantic<'_>, wanted: Wanted<'_>) -> FileIndex {
         match node.kind() {
             Kind::ClassDef | Kind::FunctionDef if index.definitions.len() < MAX_ENTRIES => {
                 let is_in_class = enclosing.is_some_and(|body| body.owner.kind() == Kind::ClassDef);
-                if node.child(Field::Name).is_some_and(|name| (wanted.definition)(name.text())) {
+                if (wanted.definition)(node) {
                     index.definitions.extend(definition(semantic, node, is_in_class));
                 } else if enclosing.is_none() {
                     index.definitions.extend(place_of_definition(semantic, node, is_in_class));

@@ -88,6 +88,8 @@ pub struct CheckConfig {
 pub struct ToolConfig {
     /// Whether a check without `--layer` runs it.
     pub enabled: bool,
+    /// Seconds after which the tool is stopped.
+    pub timeout: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

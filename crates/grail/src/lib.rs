@@ -10,6 +10,7 @@ pub mod cli;
 pub mod code;
 pub mod files;
 pub mod init;
+mod interrupt;
 pub mod lsp;
 pub mod progress;
 pub mod render;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use grail_project::{Project, TargetVersion};
+use grail_project::{Project, TargetVersion, ToolConfig};
 use serde::{Serialize, Serializer};
 
 use self::tests::TestSettings;
@@ -75,6 +75,14 @@ impl LayerContext {
             tools: ToolSettings::default(),
         }
     }
+
+    /// The same with the time that the project's settings give a tool.
+    fn within(mut self, config: &ToolConfig) -> Self {
+        if let Some(seconds) = config.timeout {
+            self.tools.deadline = Duration::from_secs(seconds);
+        }
+        self
+    }
 }
 
 impl LayerReport {
@@ -118,10 +126,11 @@ pub fn run_all(
     // Tools run in the root and know nothing of files outside.
     let inside: Vec<Arc<str>> =
         files.iter().filter(|path| !Path::new(&***path).is_absolute()).cloned().collect();
+    let config = &project.config.check;
     let report = |layer: &Layer| match layer {
         Layer::Syntax | Layer::Rules => None,
-        Layer::Lint => Some(lint::run(&context, &inside)),
-        Layer::Types => Some(types::run(&context, &inside)),
+        Layer::Lint => Some(lint::run(&context.clone().within(&config.lint), &inside)),
+        Layer::Types => Some(types::run(&context.clone().within(&config.types), &inside)),
         Layer::Tests => Some(tests::run(&context, &test_settings, &inside)),
     };
     Ok(layers.iter().filter_map(report).collect())

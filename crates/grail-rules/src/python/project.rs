@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use grail_code::index::{Argument, ArgumentValue, Call, Definition, FileIndex, ImportEdge, ProjectIndex};
+use grail_code::index::{
+    Argument, ArgumentValue, Call, Definition, DefinitionKind, FileIndex, ImportEdge, ProjectIndex,
+};
 use grail_code::{Source, Span};
 use regex::{Regex, RegexBuilder};
 use rustc_hash::FxHashSet;
@@ -52,27 +54,43 @@ impl<'c> ProjectUnderCheck<'c> {
 impl ProjectQuery {
     /// The pattern for names of definitions; the error says what is wrong with it.
     pub(crate) fn definition_names(&self) -> Result<Option<Regex>, String> {
-        let Some(pattern) = &self.definitions else { return Ok(None) };
-        let regex = RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build();
-        regex.map(Some).map_err(|error| {
-            let reason = error.to_string();
-            format!(
-                "`{pattern}` is no regular expression: {}",
-                reason.lines().last().unwrap_or_default().trim_start_matches("error: ")
-            )
-        })
+        self.definitions.as_deref().map(names).transpose()
     }
+
+    /// The same for functions at the top of a module.
+    pub(crate) fn function_names(&self) -> Result<Option<Regex>, String> {
+        self.functions.as_deref().map(names).transpose()
+    }
+}
+
+fn names(pattern: &str) -> Result<Regex, String> {
+    RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build().map_err(|error| {
+        let reason = error.to_string();
+        format!(
+            "`{pattern}` is no regular expression: {}",
+            reason.lines().last().unwrap_or_default().trim_start_matches("error: ")
+        )
+    })
 }
 
 /// What `check_project` is called with, as text; the error says why there is none.
 pub(crate) fn slice_text(project: &ProjectUnderCheck<'_>, query: &ProjectQuery) -> Result<String, String> {
     let index = &project.index;
-    let mut definitions = Vec::new();
-    if let Some(names) = query.definition_names()? {
-        let is_wanted =
-            |(_, definition): &(&str, &Definition)| names.is_match(last_part(&definition.qualified_name));
-        definitions.extend(index.definitions().filter(is_wanted).take(MAX_ENTRIES + 1));
-    }
+    let (names, functions) = (query.definition_names()?, query.function_names()?);
+    let is_wanted = |(_, definition): &(&str, &Definition)| {
+        let is_named = |names: &Option<Regex>| {
+            names.as_ref().is_some_and(|names| names.is_match(last_part(&definition.qualified_name)))
+        };
+        let is_function =
+            definition.kind == DefinitionKind::Function && !definition.qualified_name.contains("<locals>");
+        let is_asked_for =
+            |decorator: &String| query.decorated.iter().any(|name| name == last_part(decorator));
+        is_named(&names)
+            || (is_function && is_named(&functions))
+            || definition.decorators.iter().any(is_asked_for)
+    };
+    let definitions: Vec<(&str, &Definition)> =
+        index.definitions().filter(is_wanted).take(MAX_ENTRIES + 1).collect();
     let calls: Vec<(&str, &Call)> =
         query.calls.iter().flat_map(|name| index.calls_of(name)).take(MAX_ENTRIES + 1).collect();
     let edges: Vec<ImportEdge> = match query.imports {

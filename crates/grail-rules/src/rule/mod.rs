@@ -89,6 +89,10 @@ pub struct PythonRule {
 pub struct ProjectQuery {
     /// Definitions whose name matches this regular expression.
     pub definitions: Option<String>,
+    /// Functions at the top of a module whose name matches this one.
+    pub functions: Option<String>,
+    /// Definitions with a decorator of these names.
+    pub decorated: Vec<String>,
     /// Calls of functions and methods of these names.
     pub calls: Vec<String>,
     /// Imports between the project's modules.
@@ -209,6 +213,7 @@ impl Rule {
         if let Some(query) = &front.project {
             query
                 .definition_names()
+                .and(query.function_names())
                 .map_err(|message| problem(message).hint("for example `definitions: Service$`"))?;
         }
         if front.occurs.is_some() && !matches!(&body, Body::Python(PythonRule { project: None, .. })) {

@@ -16,6 +16,7 @@ pub(crate) use problem::{last_words, shorten};
 pub(crate) use process::{Capture, Environment, Invocation, Output};
 
 pub use problem::ToolProblem;
+pub use process::interruption;
 
 /// Output of a tool that has to be read as a whole.
 const MAX_STDOUT: usize = 64 * 1024 * 1024;

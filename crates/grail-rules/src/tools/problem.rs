@@ -13,6 +13,8 @@ pub enum ToolProblem {
     NotStarted { tool: String, source: io::Error },
     #[error("`{tool}` had not ended after {seconds} seconds and was stopped")]
     Deadline { tool: String, seconds: f32 },
+    #[error("`{tool}` was interrupted")]
+    Interrupted { tool: String },
     #[error("`{tool}` wrote more than {limit} bytes and was stopped")]
     TooMuchOutput { tool: String, limit: usize },
     #[error("`{tool}` ended, but something it started keeps its output open")]
@@ -39,6 +41,7 @@ impl ToolProblem {
         match problem {
             ProcessProblem::NotStarted(source) => Self::NotStarted { tool, source },
             ProcessProblem::Deadline(limit) => Self::Deadline { tool, seconds: limit.as_secs_f32() },
+            ProcessProblem::Interrupted => Self::Interrupted { tool },
             ProcessProblem::TooMuchOutput(limit) => Self::TooMuchOutput { tool, limit },
             ProcessProblem::OutputLeftOpen => Self::OutputLeftOpen { tool },
         }
@@ -49,7 +52,7 @@ impl ToolProblem {
         match self {
             Self::NotStarted { .. } => Some("is it made for this machine? reinstall it".to_owned()),
             Self::Deadline { .. } => {
-                Some("check fewer files at once; for tests, raise `timeout` in `[check.tests]`".to_owned())
+                Some("check fewer files at once, or raise `timeout` in `[check.lint]`, `[check.types]` or `[check.tests]`".to_owned())
             }
             Self::TooMuchOutput { .. } => Some("check fewer files at once".to_owned()),
             Self::EmptyOutput { tool, .. } | Self::NotUnderstood { tool, .. } => {

@@ -7,7 +7,9 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -60,6 +62,7 @@ pub(crate) struct Output {
 pub(crate) enum ProcessProblem {
     NotStarted(io::Error),
     Deadline(Duration),
+    Interrupted,
     TooMuchOutput(usize),
     /// It ended, but something it started keeps its output open.
     OutputLeftOpen,
@@ -75,6 +78,12 @@ const DROPPED_VARIABLES: [&str; 7] = [
     "TY_OUTPUT_FORMAT",
     "COLORTERM",
 ];
+
+/// Whether whoever runs tools wants them to end. Tools are in groups of their own, which Ctrl-C in a terminal does not reach.
+pub fn interruption() -> &'static Arc<AtomicBool> {
+    static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+    &INTERRUPTED
+}
 
 /// Runs to the end, or to one of the limits.
 pub(crate) fn run(invocation: &Invocation) -> Result<Output, ProcessProblem> {
@@ -101,6 +110,9 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Output, ProcessProblem> {
             Some(since) if since >= PATIENCE => return Err(ProcessProblem::OutputLeftOpen),
             Some(since) if since >= GRACE => running.end_group(),
             _ => {}
+        }
+        if interruption().load(Ordering::Relaxed) {
+            return Err(ProcessProblem::Interrupted);
         }
         if now >= end {
             return Err(ProcessProblem::Deadline(invocation.deadline));

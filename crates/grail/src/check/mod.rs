@@ -25,6 +25,7 @@ use grail_rules::{
 use crate::Exit;
 use crate::cli::OutputFormat;
 use crate::files::{PathArguments, ProjectFiles};
+use crate::interrupt::while_tools_run;
 use crate::progress::Progress;
 use crate::render::{Failure, Terminal};
 
@@ -125,7 +126,8 @@ fn check_once(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<
     // What fixing would do is ours to say; other tools are not asked.
     if !arguments.diff {
         let paths: Vec<Arc<str>> = report.files.keys().cloned().collect();
-        tools = layers::run_all(&files.project, &layers, &paths).map_err(RulesError::from)?;
+        tools =
+            while_tools_run(|| layers::run_all(&files.project, &layers, &paths)).map_err(RulesError::from)?;
         report.add(tools.iter_mut().flat_map(|layer| std::mem::take(&mut layer.findings)));
     }
     let outcome = Outcome {

@@ -107,7 +107,14 @@ pub(super) fn summary(outcome: &Outcome<'_>, terminal: &mut Terminal) -> anyhow:
             }
         }
     }
-    terminal.note(format_args!("{line}"))
+    terminal.note(format_args!("{line}"))?;
+    if outcome.layers.contains(&Layer::Rules) && outcome.rules.is_empty() {
+        terminal.note(format_args!(
+            "hint: `grail rules list` shows the rules there are; `select` in `[check]` of `grail.toml` brings one into force, and your own go into \
+             `.agents/skills/`"
+        ))?;
+    }
+    Ok(())
 }
 
 fn render(finding: &Finding, shown: &Path, source: Option<&Source>, why: Option<&str>) -> String {
