@@ -122,7 +122,7 @@ pub(crate) enum Logic {
     Patterns(Box<Definition>),
     /// A file in which none of `occurs` is found, if there are any, is not shown to the script.
     Python {
-        rule: PythonRule,
+        rule: Box<PythonRule>,
         options: Options,
         occurs: Vec<Pattern>,
     },
@@ -313,7 +313,7 @@ impl Rule {
                     }
                     None => Vec::new(),
                 };
-                Logic::Python { rule: rule.clone(), options, occurs }
+                Logic::Python { rule: Box::new(rule.clone()), options, occurs }
             }
         })
     }

@@ -360,6 +360,7 @@ fn rules_are_chosen_by_option_and_by_setting() {
     ");
     insta::assert_snapshot!(scratch.run(&["check", "--ignore", "mine"]), @"
     ! nothing found in 1 file with 0 rules
+    ! hint: `grail rules list` shows the rules there are; `select` in `[check]` of `grail.toml` brings one into force, and your own go into `.agents/skills/`
     exit 0
     ");
     insta::assert_snapshot!(scratch.run(&["check", "--select", "no-pint"]), @"
@@ -485,7 +486,7 @@ fn what_cannot_be_read_does_not_stop_the_rest() {
       + log.info(1)
 
     ! error: .agents/skills/mine/rules/broken.md:3: unknown variant `loud`, expected one of info, warning, error
-    ! hint: front matter has `id`, `severity`, `applies-to`, `fix`, `for`, `mentions`, `options` and `project`
+    ! hint: front matter has `id`, `severity`, `applies-to`, `fix`, `for`, `mentions`, `occurs`, `options` and `project`
     ! error: `app/binary.py` is a binary file (null byte at offset 5)
     ! hint: only Python source can be read
     ! found 1 warning in 1 file; `--unsafe-fixes` allows 1 more
@@ -525,4 +526,28 @@ fn fixes_that_undo_each_other_are_named_and_dropped() {
     exit 2
     ");
     assert_eq!(scratch.read("app.py"), "a()\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_check_leaves_no_tool_behind() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::{Command, Stdio};
+    let ruff = "#!/bin/sh\n[ \"$1\" = --version ] && echo ruff 0 && exit\necho $$ > running\nexec sleep 60\n";
+    let scratch = Scratch::new(&[("grail.toml", ""), ("a.py", "a = 1\n"), (".venv/bin/ruff", ruff)]);
+    std::fs::set_permissions(scratch.path(".venv/bin/ruff"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(Command::new("mkfifo").arg(scratch.path("running")).status().unwrap().success());
+    let mut command = scratch.command(&["check", "--layer", "lint"]);
+    let check = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Reading waits for the tool to say that it runs.
+    let tool = scratch.read("running").trim().to_owned();
+    let kill =
+        |arguments: &[&str]| Command::new("kill").args(arguments).stderr(Stdio::null()).status().unwrap();
+    assert!(kill(&["-INT", &check.id().to_string()]).success());
+    insta::assert_snapshot!(crate::scratch::render(&check.wait_with_output().unwrap()), @"
+    ! error: lint: `ruff` was interrupted
+    ! nothing found in 1 file
+    exit 2
+    ");
+    assert!(!kill(&["-0", &tool]).success());
 }

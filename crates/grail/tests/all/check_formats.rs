@@ -256,12 +256,19 @@ fn rules_across_files_see_what_is_remembered_of_files_that_did_not_change() {
     };
     assert_eq!(check(), "4: nothing registers `ClockService`");
     assert_eq!(check(), "4: nothing registers `ClockService`");
-    // What is remembered of a file is what is shown: another name in the memory is another name in the finding.
+    // As long as no file changes, what was found stands.
     let cache = cache_file(&scratch);
     let text = std::fs::read_to_string(&cache).unwrap();
-    std::fs::write(&cache, text.replace("app.mail.ClockService", "app.mail.OtherService")).unwrap();
+    std::fs::write(&cache, text.replace("nothing registers `ClockService`", "remembered")).unwrap();
+    assert_eq!(check(), "4: remembered");
+    // When one does, the others are as they are remembered: another name in the memory is another name in the finding.
+    let index = cache.with_extension("index");
+    let text = std::fs::read_to_string(&index).unwrap();
+    std::fs::write(&index, text.replace("app.mail.ClockService", "app.mail.OtherService")).unwrap();
+    std::fs::write(scratch.path("app/wiring.py"), format!("{wiring}# Later more.\n")).unwrap();
     assert_eq!(check(), "4: nothing registers `OtherService`");
-    std::fs::write(&cache, text).unwrap();
+    // An index that cannot be read is made anew.
+    std::fs::write(&index, "{").unwrap();
     // Only the wiring changes, and with it what is wrong with the other file.
     std::fs::write(scratch.path("app/wiring.py"), wiring.replace("MailService", "ClockService")).unwrap();
     assert_eq!(check(), "1: nothing registers `MailService`");
