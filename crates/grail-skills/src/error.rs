@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::runnable::RunProblem;
+
 #[derive(Debug, Error)]
 pub enum SkillError {
     #[error(transparent)]
@@ -27,6 +29,20 @@ pub enum SkillError {
     Untrusted { name: String, changed: bool },
     #[error("there is no home folder to remember it in")]
     NoHome,
+    #[error(transparent)]
+    Run(#[from] Box<RunProblem>),
+    #[error("the credentials in `{}` are open to others (mode {mode:o})", path.display())]
+    CredentialFileOpen { path: PathBuf, mode: u32 },
+    #[error("`{}` is not a file of credentials", path.display())]
+    CredentialFileUnreadable { path: PathBuf },
+    #[error("the value for the credential `{name}` is empty, too long or not text")]
+    BadCredential { name: String },
+}
+
+impl From<RunProblem> for SkillError {
+    fn from(problem: RunProblem) -> Self {
+        Self::Run(Box::new(problem))
+    }
 }
 
 /// A mistake in a skill's files, with its place.
@@ -82,9 +98,18 @@ impl SkillError {
                 "look at its files; if you want its words and scripts to be used: `grail skills trust {name}`"
             )),
             Self::NoHome => Some("set `HOME` or `XDG_STATE_HOME`".to_owned()),
-            Self::File { .. } | Self::TooLarge { .. } | Self::NotText { .. } | Self::TooManyFiles { .. } => {
-                None
+            Self::Run(problem) => problem.hint(),
+            Self::CredentialFileOpen { path, .. } => {
+                Some(format!("`chmod 600 {}`, and change what others may have seen", path.display()))
             }
+            Self::CredentialFileUnreadable { .. } => {
+                Some("set the credentials again after moving the file away".to_owned())
+            }
+            Self::File { .. }
+            | Self::TooLarge { .. }
+            | Self::NotText { .. }
+            | Self::TooManyFiles { .. }
+            | Self::BadCredential { .. } => None,
         }
     }
 }

@@ -6,9 +6,11 @@
 
 mod bounded;
 mod catalogue;
+pub mod credentials;
 mod error;
 mod home;
 pub mod runnable;
+pub mod script;
 mod skill;
 mod tokens;
 mod trust;

@@ -5,5 +5,10 @@
 
 mod capabilities;
 mod catalogue;
+mod credentials;
+mod fence;
+mod inline_metadata;
 mod manifest;
 mod protocol;
+mod runnable_skill;
+mod running;
