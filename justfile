@@ -60,6 +60,14 @@ bench-rules *arguments:
 mutants:
     cargo run -p grail-dev -- mutants
 
+# The same, and every mutant that was put right through ruff, ty and its tests
+mutants-all:
+    scripts/mutants
+
+# What `grail check --format sarif` prints against SARIF's schema
+sarif *path:
+    scripts/sarif {{path}}
+
 # What the built-in rules say about the source distributions of the libraries they are about: nothing
 specificity:
     scripts/specificity

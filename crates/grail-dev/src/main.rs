@@ -37,7 +37,11 @@ enum Command {
         tree_only: bool,
     },
     /// Make the reference examples wrong in many ways, and tell how much of it the built-in rules notice and put right
-    Mutants,
+    Mutants {
+        /// Also write the mutants that no rule objects to after fixing, as JSON
+        #[arg(long, value_name = "FILE")]
+        fixed: Option<PathBuf>,
+    },
 }
 
 #[expect(clippy::print_stdout, reason = "this is a command line")]
@@ -67,10 +71,13 @@ fn main() -> anyhow::Result<ExitCode> {
             }
             differences
         }
-        Command::Mutants => {
+        Command::Mutants { fixed } => {
             let python = SandboxedRules::new(ScriptRunner::new(std::env::current_exe()?));
             let report = mutation::run(&root, Some(&python))?;
             print!("{report}");
+            if let Some(path) = fixed {
+                std::fs::write(path, serde_json::to_vec(&report.fixed)?)?;
+            }
             report.missed
         }
     };

@@ -20,6 +20,8 @@ use grail_rules::{
     Selection, Usage,
 };
 
+use serde::Serialize;
+
 pub use operators::{HARMS, Harm, Mutation};
 
 /// What became of all mutants.
@@ -31,6 +33,18 @@ pub struct Report {
     pub harms: BTreeMap<&'static str, (usize, usize)>,
     /// Mutants of open examples that nobody caught, or that were not put right: for whoever writes rules.
     pub missed: Vec<String>,
+    /// Mutants that no rule objects to after fixing, for the tools that have yet to judge them.
+    pub fixed: Vec<FixedMutant>,
+}
+
+/// A mutant after fixing.
+#[derive(Debug, Serialize)]
+pub struct FixedMutant {
+    pub skill: &'static str,
+    pub example: String,
+    pub harm: &'static str,
+    pub is_frozen: bool,
+    pub text: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,6 +173,13 @@ impl Report {
         let fixed = checker.fix(&path, &ModuleName::default(), mutant, Safety::Unsafe);
         if fixed.findings.is_empty() && fixed.problems.is_empty() {
             tally.fixed += 1;
+            self.fixed.push(FixedMutant {
+                skill: harm.skill,
+                example: name.to_owned(),
+                harm: harm.name,
+                is_frozen: is_frozen(name),
+                text: fixed.text,
+            });
         } else if !is_frozen(name) {
             let left: Vec<&str> = fixed.findings.iter().map(|finding| &*finding.rule).collect();
             self.missed.push(format!("{name}:{}: {} is not put right (left: {left:?})", lines.0, harm.name));

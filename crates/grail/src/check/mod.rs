@@ -167,7 +167,7 @@ pub(crate) fn python_rules() -> Option<SandboxedRules> {
 }
 
 /// What tells this build of the program from another one: its version alone does not while it is being written.
-fn build_identity() -> Option<String> {
+pub(crate) fn build_identity() -> Option<String> {
     let metadata = env::current_exe().and_then(|path| path.metadata()).ok()?;
     let modified = metadata.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some(format!("{} {} {}", env!("CARGO_PKG_VERSION"), metadata.len(), modified.as_nanos()))

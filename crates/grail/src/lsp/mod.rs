@@ -246,7 +246,11 @@ impl Server<'_> {
             || uri.contains("/.agents/skills/")
         {
             self.reload();
+            return;
         }
+        // It may mend or break what rules across files say about any other.
+        self.workspaces.saved();
+        self.stale.extend(self.documents.keys().cloned());
     }
 
     fn reload(&mut self) {

@@ -1,4 +1,7 @@
 //! The projects that open documents belong to, each with its rules. Read once; forgotten when rules or settings are saved.
+//!
+//! Rules across files look at what is on disk, when a project is first met and whenever a file is saved. What they find in a document is
+//! shown as long as it is as it was saved.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -7,13 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use grail_code::{ModuleName, Source, parse_module};
-use grail_project::{Project, SourceRoots, find_root, project_path};
+use grail_project::{
+    Project, SourceRoots, WalkOptions, find_root, project_path, read_source, walk_python_files,
+};
 use grail_rules::{
-    Checker, FileUnderCheck, Finding, Library, Origin, PythonRules, RuleSet, Safety, SandboxedRules,
+    Checker, FileUnderCheck, Finding, Layer, Library, Origin, ProjectCheck, PythonRules, RuleSet, Safety,
+    SandboxedRules,
 };
 use lsp_types::Uri;
 
-use crate::check::{RuleArguments, library_problems, python_rules};
+use crate::check::{RuleArguments, build_identity, library_problems, python_rules};
 
 #[derive(Default)]
 pub(super) struct Workspaces {
@@ -29,20 +35,32 @@ struct Workspace {
     library: Library,
     rules: RuleSet,
     python: Option<SandboxedRules>,
+    /// What rules across files found, by path; `None` if they have yet to look.
+    across: Option<BTreeMap<Arc<str>, Vec<Finding>>>,
 }
 
 impl Workspaces {
     /// What is found in a document. `Err` says why it was not checked.
     pub(super) fn check(&mut self, uri: &Uri, source: &Source) -> Result<Vec<Finding>, String> {
         let (workspace, path, module) = self.place(uri, source.text())?;
-        let checker = workspace.checker();
         let work = || {
             let parsed = parse_module(source.clone());
-            checker.check(&FileUnderCheck::new(Arc::clone(&path), module.clone(), &parsed)).report.findings
+            let file = FileUnderCheck::new(Arc::clone(&path), module.clone(), &parsed);
+            let mut findings = workspace.checker().check(&file).report.findings;
+            findings.extend(workspace.found_across(&path, source.text()));
+            findings.sort_by_key(|finding| (finding.start, finding.end));
+            findings
         };
         // One document must not end the server.
         catch_unwind(AssertUnwindSafe(work))
             .map_err(|_| format!("checking `{path}` failed; this is a bug in Grail"))
+    }
+
+    /// A file was saved: rules across files must look again.
+    pub(super) fn saved(&mut self) {
+        for workspace in self.known.values_mut().flatten() {
+            workspace.across = None;
+        }
     }
 
     /// The text after all safe fixes.
@@ -71,7 +89,7 @@ impl Workspaces {
         std::mem::take(&mut self.problems)
     }
 
-    fn place(&mut self, uri: &Uri, text: &str) -> Result<(&Workspace, Arc<str>, ModuleName), String> {
+    fn place(&mut self, uri: &Uri, text: &str) -> Result<(&mut Workspace, Arc<str>, ModuleName), String> {
         let file = file_path(uri).ok_or_else(|| format!("`{}` is no file", uri.as_str()))?;
         let root = find_root(&existing(&file)).map_err(|error| error.to_string())?;
         let problems = &mut self.problems;
@@ -86,7 +104,7 @@ impl Workspaces {
             workspace
         });
         // It was told when it was found out.
-        let workspace = workspace.as_ref().map_err(|_| "the project's rules cannot be used".to_owned())?;
+        let workspace = workspace.as_mut().map_err(|_| "the project's rules cannot be used".to_owned())?;
         let limit = workspace.project.config.code.max_file_bytes;
         if text.len() as u64 > limit {
             return Err(format!("`{}` is larger than {limit} bytes and is not checked", file.display()));
@@ -105,7 +123,51 @@ impl Workspace {
             .rules_in_force(&project, &library)
             .map_err(|error| format!("{error:#}"))?;
         let roots = SourceRoots::new(&project.root, &project.config.project.src);
-        Ok(Self { project, roots, library, rules, python: python_rules() })
+        Ok(Self { project, roots, library, rules, python: python_rules(), across: None })
+    }
+
+    /// What rules across files found in a document, if its text is the one they have seen.
+    fn found_across(&mut self, path: &Arc<str>, text: &str) -> Vec<Finding> {
+        if !self.checker().has_project_rules() {
+            return Vec::new();
+        }
+        let across = match self.across.take() {
+            Some(known) => known,
+            None => self.look_across(),
+        };
+        let found = across.get(path).cloned().unwrap_or_default();
+        self.across = Some(across);
+        let limit = self.project.config.code.max_file_bytes;
+        let is_saved = || {
+            read_source(&self.project.root.join(&**path), limit).is_ok_and(|file| file.source.text() == text)
+        };
+        if !found.is_empty() && is_saved() { found } else { Vec::new() }
+    }
+
+    /// Runs the whole check, of which only what has changed since the last one takes time.
+    fn look_across(&self) -> BTreeMap<Arc<str>, Vec<Finding>> {
+        let options = WalkOptions {
+            root: self.project.root.clone(),
+            exclude: self.project.config.project.exclude.clone(),
+        };
+        let files = walk_python_files(std::slice::from_ref(&self.project.root), &options);
+        let build = build_identity();
+        let check = ProjectCheck {
+            project: &self.project,
+            files: &files.map(|walked| walked.files).unwrap_or_default(),
+            checker: self.checker(),
+            layers: &[Layer::Rules],
+            fix: None,
+            cache: build.as_deref(),
+            progress: &|_| {},
+        };
+        let is_across =
+            |finding: &Finding| self.rules.project_rules().any(|rule| rule.rule.id == finding.rule);
+        let mut across: BTreeMap<Arc<str>, Vec<Finding>> = BTreeMap::default();
+        for finding in check.run().findings.into_iter().filter(is_across) {
+            across.entry(Arc::clone(&finding.path)).or_default().push(finding);
+        }
+        across
     }
 
     fn checker(&self) -> Checker<'_> {

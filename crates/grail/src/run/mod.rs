@@ -34,7 +34,7 @@ use crate::render::{Failure, Terminal, display_path, visible};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// What a kept run brings along.
-const RUN_OPTIONS: [&str; 17] = [
+const RUN_OPTIONS: [&str; 18] = [
     "file",
     "code",
     "input",
@@ -42,6 +42,7 @@ const RUN_OPTIONS: [&str; 17] = [
     "schema",
     "output_schema",
     "names",
+    "secret",
     "policy",
     "max_duration",
     "max_memory",
@@ -90,6 +91,9 @@ pub struct Arguments {
     /// Make every input a variable of its own, too
     #[arg(long, help_heading = "Inputs")]
     pub names: bool,
+    /// An input whose value is not shown by `--debug`; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "Inputs")]
+    pub secret: Vec<String>,
 
     /// The policy: a preset (`strict`, `default`, `permissive`, `ai-agent`) or one of grail.toml
     #[arg(long, value_name = "NAME", help_heading = "What the code may use")]
@@ -441,6 +445,7 @@ fn settings(arguments: &Arguments, source: &str, project: &Project) -> anyhow::R
         input_schema: arguments.schema.as_deref().map(read_json).transpose()?.or(header.inputs),
         output_schema: arguments.output_schema.as_deref().map(read_json).transpose()?.or(header.output),
         names: arguments.names,
+        secrets: arguments.secret.clone(),
         mounts: arguments.mount.iter().cloned().map(MountOption::absolute).collect(),
     })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use grail_project::Project;
 use grail_sandbox::{
-    Access, Context, FileAccess, Files, Mount, Policies, PolicyError, ResolvedPolicy, ResourceGuard,
-    SandboxError, Schema, WorkerConfig, Workers,
+    Access, Context, FileAccess, Files, Mount, Policies, PolicyError, Redactor, ResolvedPolicy,
+    ResourceGuard, SandboxError, Schema, WorkerConfig, Workers,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -27,6 +27,9 @@ pub(crate) struct Settings {
     pub(crate) output_schema: Option<Json>,
     /// Inputs are variables of their own, too.
     pub(crate) names: bool,
+    /// Inputs that are not shown in what is written down about the run.
+    #[serde(default)]
+    pub(crate) secrets: Vec<String>,
     pub(crate) mounts: Vec<MountOption>,
 }
 
@@ -94,6 +97,10 @@ impl Settings {
             return Err(missing_tool(missing, "").into());
         }
         builder = builder.files(self.files(&policy)?).policy(policy);
+        if !self.secrets.is_empty() {
+            let named = |redactor: Redactor, name: &String| redactor.secret_name(name);
+            builder = builder.redactor(self.secrets.iter().fold(Redactor::default(), named));
+        }
         if speech.debug {
             builder = builder.debug();
         }

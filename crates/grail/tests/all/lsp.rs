@@ -228,3 +228,28 @@ fn saved_settings_are_used_at_once() {
     assert_eq!(lines(&editor.diagnostics()), Vec::<String>::new());
     editor.finish();
 }
+
+#[test]
+fn rules_across_files_speak_when_a_file_is_saved() {
+    let wiring = "def register(registry):\n    registry.register_value(int, 1)\n";
+    let scratch = Scratch::new(&[
+        ("grail.toml", "[check]\nselect = [\"service-registered\"]\n"),
+        ("app/mail.py", "class MailService: ...\n"),
+        ("app/wiring.py", wiring),
+    ]);
+    let (mut editor, _) = Editor::start(&scratch, json!({}));
+    let mail = uri(&scratch, "app/mail.py");
+    let found = ["service-registered 0:6-0:17 nothing registers `MailService`"];
+    assert_eq!(lines(&editor.open(&mail, "class MailService: ...\n")), found);
+    // What is typed is not what they have seen.
+    assert_eq!(lines(&editor.open(&mail, "\nclass MailService: ...\n")), Vec::<String>::new());
+    assert_eq!(lines(&editor.open(&mail, "class MailService: ...\n")), found);
+    let registered = format!(
+        "from app.mail import MailService\n\n\n{}",
+        wiring.replace("int, 1", "MailService, MailService()")
+    );
+    std::fs::write(scratch.path("app/wiring.py"), registered).unwrap();
+    editor.tell("textDocument/didSave", json!({"textDocument": {"uri": uri(&scratch, "app/wiring.py")}}));
+    assert_eq!(lines(&editor.diagnostics()), Vec::<String>::new());
+    editor.finish();
+}

@@ -580,6 +580,25 @@ fn debug_shows_what_happened() {
     "#);
 }
 
+#[test]
+fn debug_does_not_show_what_is_secret() {
+    let scratch = project();
+    let seen = scratch.run(&[
+        "run",
+        "-c",
+        "item = inputs['item']\nprice(item)",
+        "--tools",
+        "tools.toml",
+        "--input",
+        "item=tea-house",
+        "--secret",
+        "item",
+        "--debug",
+    ]);
+    assert!(seen.contains("called price("), "{seen}");
+    assert!(!seen.contains("tea-house"), "{seen}");
+}
+
 /// The worker ends with the command that started it, also in the middle of an endless loop.
 #[cfg(target_os = "linux")]
 #[test]
