@@ -52,14 +52,17 @@ def write(folder: Path, mutants: list[dict]) -> None:
 
 def lint(reference: ReferenceSet, folder: Path, mutants: list[dict]) -> None:
     version = "py314" if reference.runner == "wasm" else "py311"
-    command = [LOCAL / "ruff", "check", "--isolated", "--target-version", version, "--output-format", "concise", "."]
+    # The other examples are its neighbours, wherever the mutant lies.
+    neighbours = f"src = [{json.dumps(str(reference.folder))}]"
+    command = [LOCAL / "ruff", "check", "--isolated", "--config", neighbours, "--target-version", version]
+    command += ["--output-format", "concise", "."]
     blame(mutants, "ruff", lines_of(command, folder))
 
 
 def types(reference: ReferenceSet, folder: Path, mutants: list[dict]) -> None:
     version = "3.14" if reference.runner == "wasm" else "3.11"
     command = [LOCAL / "ty", "check", "--python", RUNTIMES / "local", "--python-version", version]
-    command += ["--extra-search-path", RUNTIMES / "types", "--output-format", "concise", "--error-on-warning", "."]
+    command += ["--extra-search-path", RUNTIMES / "types", "--extra-search-path", reference.folder, "--output-format", "concise", "--error-on-warning", "."]
     blame(mutants, "ty", lines_of(command, folder))
 
 
