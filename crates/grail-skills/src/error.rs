@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::lifecycle::LifecycleProblem;
 use crate::runnable::RunProblem;
 
 #[derive(Debug, Error)]
 pub enum SkillError {
     #[error(transparent)]
     Problem(#[from] SkillProblem),
+    #[error(transparent)]
+    Lifecycle(#[from] LifecycleProblem),
     #[error("there is no skill `{name}`")]
     Unknown { name: String, known: Vec<String> },
     #[error("cannot {action} `{}`: {reason}", path.display())]
@@ -79,6 +82,7 @@ impl SkillError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Problem(problem) => problem.hint.clone(),
+            Self::Lifecycle(problem) => problem.hint(),
             Self::Unknown { name, known } => {
                 let nearest = known
                     .iter()

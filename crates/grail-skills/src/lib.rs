@@ -9,6 +9,7 @@ mod catalogue;
 pub mod credentials;
 mod error;
 mod home;
+pub mod lifecycle;
 pub mod runnable;
 pub mod script;
 mod skill;

@@ -110,6 +110,30 @@ fn allowing_more_allows_less() {
     );
 }
 
+/// Each of these took time that grew with the square of its length, or more, until names were looked up once.
+#[test]
+fn long_scripts_are_read_in_one_go() {
+    let repeated = |line: &str| line.repeat(200_000 / line.len());
+    let numbered = |line: fn(usize) -> String| (0..5_000).map(line).collect::<String>();
+    let scripts = [
+        repeated("a = a\n"),
+        repeated("import os\nos.x\n"),
+        repeated("getattr(getattr, getattr)(\n"),
+        format!("x{}\n", ".os".repeat(50_000)),
+        format!("K = {}\nimport os\n{}", repeated("'a' "), "os.environ[K]\n".repeat(1_000)),
+        numbered(|number| format!("import m{number} as x\nx.y\n")),
+        numbered(|number| format!("import os\nos.environ['A{number}']\n")),
+    ];
+    let found: Vec<String> = scripts
+        .iter()
+        .map(|script| {
+            let found = infer_capabilities(script, &BTreeSet::new()).capabilities();
+            found.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    assert_eq!(found, ["", "", "dynamic", "dynamic", "env:*", "dynamic", "env:*"]);
+}
+
 proptest! {
     #[test]
     fn nothing_panics(text in "(?s)(os|getattr|import|environ|open|[ \n(){}\\[\\].,:='\"+a-z]){0,60}") {

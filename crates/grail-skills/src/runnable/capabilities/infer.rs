@@ -6,11 +6,13 @@
 //! code is not here.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use grail_code::imports::is_standard_library;
-use grail_code::semantic::{BindingKind, Origin, Semantic};
+use grail_code::semantic::{BindingKind, Origin, Semantic, SymbolId, is_builtin};
 use grail_code::tree::string_literal;
 use grail_code::{Context, Field, Kind, Node, Parsed, Source, parse_module};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::table::{
@@ -43,8 +45,21 @@ pub struct ScriptCapabilities {
 }
 
 impl ScriptCapabilities {
+    /// Of a file whose text says nothing: what such a file may do.
+    pub(crate) fn opaque(capability: Capability, by: &str) -> Self {
+        let one = CapabilityUse { capability, line: 1, column: 1, by: by.to_owned() };
+        Self { uses: vec![one], ..Self::default() }
+    }
+
+    /// Each once. Who reads more variables than anybody would go through reads any.
     pub fn capabilities(&self) -> BTreeSet<Capability> {
-        self.uses.iter().map(|one| one.capability.clone()).collect()
+        let mut all: BTreeSet<Capability> = self.uses.iter().map(|one| one.capability.clone()).collect();
+        let is_variable = |one: &Capability| matches!(one, Capability::Environment(Some(_)));
+        if all.iter().filter(|one| is_variable(one)).count() > MAX_VARIABLES {
+            all.retain(|one| !is_variable(one));
+            all.insert(Capability::Environment(None));
+        }
+        all
     }
 }
 
@@ -56,6 +71,7 @@ pub fn infer_capabilities(text: &str, own_modules: &BTreeSet<String>) -> ScriptC
         parsed: &parsed,
         semantic: &semantic,
         works_with_paths: false,
+        symbols: FxHashMap::default(),
         found: ScriptCapabilities::default(),
     };
     inference.imports(own_modules);
@@ -77,8 +93,28 @@ struct Inference<'s, 'a> {
     parsed: &'a Parsed,
     semantic: &'s Semantic<'a>,
     works_with_paths: bool,
+    /// What was found out about names, once for each: a file may bind and use one a hundred thousand times.
+    symbols: FxHashMap<SymbolId, Rc<SymbolFacts>>,
     found: ScriptCapabilities,
 }
+
+/// What the imports of a file make of a name.
+#[derive(Default)]
+struct SymbolFacts {
+    /// The dotted names that it stands for.
+    imported: Vec<String>,
+    /// Some of them are modules.
+    is_module: bool,
+    /// There are more than anybody would read.
+    is_boundless: bool,
+}
+
+/// How many variables are named one by one.
+const MAX_VARIABLES: usize = 50;
+/// How many imports may share a name.
+const MAX_IMPORTS_OF_NAME: usize = 16;
+/// No dotted name that means something has more parts.
+const MAX_PARTS: usize = 12;
 
 /// How many names and parts a constant text is followed through.
 const MAX_CONSTANT_STEPS: usize = 64;
@@ -156,9 +192,8 @@ impl<'a> Inference<'_, 'a> {
     /// A dotted name, from its first part: looked up as a whole.
     fn name(&mut self, name: Node<'a>) {
         let whole = chain_above(name);
-        let names = self.semantic.qualified_names(whole);
-        for qualified in names.iter().filter(|qualified| qualified.origin != Origin::Local) {
-            for (known, effect) in effects(&qualified.name) {
+        for dotted in self.dotted_names(whole) {
+            for (known, effect) in effects(&dotted) {
                 self.effect(whole, known, effect);
             }
         }
@@ -167,45 +202,90 @@ impl<'a> Inference<'_, 'a> {
         {
             self.add(Capability::Dynamic, name, name.text());
         }
-        if whole.id() == name.id() && self.is_module(name) && !self.is_looked_into(name) {
+        let facts = self.facts(name);
+        if facts.is_boundless {
+            self.add(Capability::Dynamic, name, format!("{} with too many meanings", name.text()));
+        }
+        if whole.id() == name.id() && facts.is_module && !self.is_looked_into(name) {
             self.add(Capability::Dynamic, name, format!("{} as a value", name.text()));
         }
     }
 
-    /// Whether a name means a module that an import statement brought in.
-    fn is_module(&self, name: Node<'a>) -> bool {
-        let Some(symbol) = self.semantic.symbol_of(name) else { return false };
-        self.semantic.symbol(symbol).bindings.iter().map(|id| self.semantic.binding(*id)).any(|binding| {
-            match (binding.kind, binding.imported.as_deref()) {
-                (BindingKind::Import, Some(_)) => true,
-                // `from os import path`, `from logging import os`
-                (BindingKind::ImportFrom, Some(dotted)) => {
-                    dotted == "os.path" || dotted.rsplit('.').next().is_some_and(is_powerful_module)
-                }
-                _ => false,
+    /// What imports and Python itself make of `a.b.c`, for each way its first name may be bound.
+    fn dotted_names(&mut self, expression: Node<'a>) -> Vec<String> {
+        let mut attributes = Vec::new();
+        let mut root = expression;
+        while root.kind() == Kind::Attribute && attributes.len() < MAX_PARTS {
+            let (Some(value), Some(attribute)) = (root.child(Field::Value), root.child(Field::Attr)) else {
+                break;
+            };
+            attributes.push(attribute.text());
+            root = value;
+        }
+        if root.kind() != Kind::Name {
+            return Vec::new();
+        }
+        let below: String = attributes.iter().rev().flat_map(|attribute| [".", attribute]).collect();
+        if self.semantic.symbol_of(root).is_none() {
+            return is_builtin(root.text())
+                .then(|| format!("builtins.{}{below}", root.text()))
+                .into_iter()
+                .collect();
+        }
+        self.facts(root).imported.iter().map(|name| format!("{name}{below}")).collect()
+    }
+
+    fn facts(&mut self, name: Node<'a>) -> Rc<SymbolFacts> {
+        let Some(symbol) = self.semantic.symbol_of(name) else { return Rc::default() };
+        if let Some(facts) = self.symbols.get(&symbol) {
+            return Rc::clone(facts);
+        }
+        let bindings = self.semantic.symbol(symbol).bindings.iter().map(|id| self.semantic.binding(*id));
+        let is_module = bindings.clone().any(|binding| match (binding.kind, binding.imported.as_deref()) {
+            (BindingKind::Import, Some(_)) => true,
+            // `from os import path`, `from logging import os`
+            (BindingKind::ImportFrom, Some(dotted)) => {
+                dotted == "os.path" || dotted.rsplit('.').next().is_some_and(is_powerful_module)
             }
-        })
+            _ => false,
+        });
+        let imported: BTreeSet<String> = match bindings.clone().any(|binding| binding.imported.is_some()) {
+            true => {
+                let names = self.semantic.symbol_names(symbol).into_iter();
+                names.filter(|name| name.origin == Origin::Import).map(|name| name.name).collect()
+            }
+            false => BTreeSet::new(),
+        };
+        let is_boundless = imported.len() > MAX_IMPORTS_OF_NAME;
+        let imported = imported.into_iter().take(MAX_IMPORTS_OF_NAME).collect();
+        let facts = Rc::new(SymbolFacts { imported, is_module, is_boundless });
+        self.symbols.insert(symbol, Rc::clone(&facts));
+        facts
+    }
+
+    fn is_module(&mut self, name: Node<'a>) -> bool {
+        self.facts(name).is_module
     }
 
     /// `getattr(module, …)` is judged by the attribute it asks for.
-    fn is_looked_into(&self, name: Node<'a>) -> bool {
+    fn is_looked_into(&mut self, name: Node<'a>) -> bool {
         name.parent()
             .is_some_and(|call| self.attribute_call(call).is_some_and(|(object, _)| object.id() == name.id()))
     }
 
     /// The object and the attribute of `getattr(object, attribute)` and its like.
-    fn attribute_call(&self, call: Node<'a>) -> Option<(Node<'a>, Option<Node<'a>>)> {
+    fn attribute_call(&mut self, call: Node<'a>) -> Option<(Node<'a>, Option<Node<'a>>)> {
         let is_asking = ["builtins.getattr", "builtins.hasattr"].iter().any(|name| self.calls(call, name));
         let mut arguments = call.list(Field::Args);
         is_asking.then(|| Some((arguments.next()?, arguments.next())))?
     }
 
     /// Whether this is a call of the function that goes by `name`.
-    fn calls(&self, call: Node<'a>, name: &str) -> bool {
+    fn calls(&mut self, call: Node<'a>, name: &str) -> bool {
         let function = (call.kind() == Kind::Call).then(|| call.child(Field::Func)).flatten();
         function
             .filter(|function| matches!(function.kind(), Kind::Name | Kind::Attribute))
-            .is_some_and(|function| self.semantic.has_qualified_name(function, name))
+            .is_some_and(|function| self.dotted_names(function).iter().any(|dotted| dotted == name))
     }
 
     fn call(&mut self, call: Node<'a>) {
@@ -236,12 +316,9 @@ impl<'a> Inference<'_, 'a> {
             }
             return;
         };
-        for qualified in self.semantic.qualified_names(object) {
-            if object.kind() != Kind::Call && qualified.origin != Origin::Local {
-                let dotted = format!("{}.{name}", qualified.name);
-                for (known, effect) in effects(&dotted) {
-                    self.effect(call, known, effect);
-                }
+        for dotted in self.dotted_names(object) {
+            for (known, effect) in effects(&format!("{dotted}.{name}")) {
+                self.effect(call, known, effect);
             }
         }
         self.member(call, object, &name);
@@ -263,9 +340,7 @@ impl<'a> Inference<'_, 'a> {
             }
             return;
         }
-        let is_imported =
-            self.semantic.qualified_names(object).iter().any(|one| one.origin == Origin::Import);
-        let is_named = is_imported && object.kind() != Kind::Call && object.kind() != Kind::Subscript;
+        let is_named = self.dotted_names(object).iter().any(|dotted| !dotted.starts_with("builtins."));
         // Of `logging.os` the table knows; of `something().os` nobody does.
         if !is_named && ["os", "sys", "builtins", "importlib", "subprocess", "posix"].contains(&name) {
             self.add(Capability::Dynamic, node, format!(".{name}"));
@@ -319,9 +394,7 @@ impl<'a> Inference<'_, 'a> {
             }
             Effect::OpensByFlags => {
                 let flags = called(node).and_then(|call| call.list(Field::Args).nth(1));
-                let is_reading = flags.is_some_and(|flags| {
-                    self.semantic.has_qualified_name(flags, "os.O_RDONLY") && flags.kind() != Kind::Call
-                });
+                let is_reading = flags.is_some_and(|flags| self.dotted_names(flags) == ["os.O_RDONLY"]);
                 let capability = if is_reading { Capability::ReadFiles } else { Capability::WriteFiles };
                 self.add(capability, node, name);
             }
@@ -403,7 +476,9 @@ impl<'a> Inference<'_, 'a> {
             match node.kind() {
                 Kind::String | Kind::Bytes => text.push_str(&string_literal(node)?.value()),
                 Kind::ConcatenatedString => {
-                    pending.extend(node.children().collect::<Vec<_>>().into_iter().rev())
+                    // One more than are looked at: a text that goes on is none.
+                    let parts: Vec<Node<'a>> = node.children().take(MAX_CONSTANT_STEPS + 1).collect();
+                    pending.extend(parts.into_iter().rev());
                 }
                 Kind::BinOp if node.child(Field::Op).is_some_and(|operator| operator.text() == "+") => {
                     pending.extend([node.child(Field::Right)?, node.child(Field::Left)?]);

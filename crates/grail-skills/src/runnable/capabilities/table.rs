@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Capability;
 
@@ -41,23 +41,24 @@ pub(super) fn effect_of(name: &str) -> Option<Effect> {
 
 /// What a method does that has this name, whatever it is called on: the names are telling enough.
 pub(super) fn effect_of_method(name: &str) -> Option<Effect> {
-    METHODS
-        .iter()
-        .find(|(names, _)| names.split_whitespace().any(|one| one == name))
-        .map(|(_, effect)| *effect)
+    static EFFECTS: LazyLock<FxHashMap<&str, Effect>> = LazyLock::new(|| by_word(METHODS));
+    EFFECTS.get(name).copied()
 }
 
 /// As [`effect_of_method`], for names that mean files only where the script works with `pathlib`.
 pub(super) fn effect_of_path_method(name: &str) -> Option<Effect> {
-    PATH_METHODS
-        .iter()
-        .find(|(names, _)| names.split_whitespace().any(|one| one == name))
-        .map(|(_, effect)| *effect)
+    static EFFECTS: LazyLock<FxHashMap<&str, Effect>> = LazyLock::new(|| by_word(PATH_METHODS));
+    EFFECTS.get(name).copied()
 }
 
 /// Whether an attribute of this name leads from any object to its insides, and from there to everything.
 pub(super) fn is_inside(name: &str) -> bool {
-    INSIDES.split_whitespace().any(|one| one == name)
+    static NAMES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| INSIDES.split_whitespace().collect());
+    NAMES.contains(name)
+}
+
+fn by_word(table: &[(&'static str, Effect)]) -> FxHashMap<&'static str, Effect> {
+    table.iter().flat_map(|(names, effect)| names.split_whitespace().map(|name| (name, *effect))).collect()
 }
 
 /// Whether an attribute of this name is a module that can do everything, reached through another one: `logging.os`.
