@@ -1,9 +1,12 @@
-//! The `grail` binary: a deep stack, quiet workers, and an exit code. Started with one hidden argument it is a worker of the sandbox.
+//! The `grail` binary: a deep stack, quiet workers, and an exit code. Started with a hidden argument it is a worker of the sandbox, or puts a
+//! fence round itself and becomes the program of a skill.
 
 use std::process::ExitCode;
 use std::thread;
 
 use grail_sandbox::worker;
+#[cfg(unix)]
+use grail_skills::runnable::fence;
 
 /// Makes the memory limit of sandboxed runs real, where this program is their worker.
 #[global_allocator]
@@ -15,6 +18,10 @@ const STACK_BYTES: usize = 64 * 1024 * 1024;
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == worker::ARGUMENT) {
         return worker::serve();
+    }
+    #[cfg(unix)]
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == fence::LAUNCHER_ARGUMENT) {
+        return fence::launch(std::env::args_os().skip(2));
     }
     silence_workers();
     let worker = thread::Builder::new().name("grail".to_owned()).stack_size(STACK_BYTES).spawn(grail::run);

@@ -2,7 +2,10 @@
 //!
 //! One file per group of subcommands. What they share is here: the catalogue of the project and of the user, and what is trusted.
 
+mod install;
+mod lifecycle;
 mod list;
+mod status;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -24,11 +27,25 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Arguments),
+    Install(install::Arguments),
+    Status(status::Arguments),
+    Enable(lifecycle::EnableArguments),
+    Disable(lifecycle::DisableArguments),
+    Quarantine(lifecycle::QuarantineArguments),
+    Rollback(lifecycle::RollbackArguments),
+    Remove(lifecycle::RemoveArguments),
 }
 
 pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     match arguments.command {
         Command::List(arguments) => list::run(&arguments, terminal),
+        Command::Install(arguments) => install::run(&arguments, terminal),
+        Command::Status(arguments) => status::run(&arguments, terminal),
+        Command::Enable(arguments) => lifecycle::enable(&arguments, terminal),
+        Command::Disable(arguments) => lifecycle::disable(&arguments, terminal),
+        Command::Quarantine(arguments) => lifecycle::quarantine(&arguments, terminal),
+        Command::Rollback(arguments) => lifecycle::rollback(&arguments, terminal),
+        Command::Remove(arguments) => lifecycle::remove(&arguments, terminal),
     }
 }
 

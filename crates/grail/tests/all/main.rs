@@ -19,6 +19,7 @@ mod rename;
 mod rules;
 mod run;
 mod scratch;
+mod skill_lifecycle;
 mod transform;
 mod tree;
 mod usage;
