@@ -55,13 +55,19 @@ pub fn validate_staged_skill(folder: &Path) -> Result<StagedSkill, SkillError> {
     check_script(&path, &script)?;
     let dependencies = metadata.dependencies.iter().map(ToString::to_string).collect();
     let files = plain_files(folder)?;
-    let capabilities = infer_all(folder, &files)?;
+    let capabilities = infer_all(folder, &files, &manifest.entry_file)?;
     Ok(StagedSkill { manifest, script, dependencies, capabilities, hash: content_hash(folder)? })
 }
 
 /// The script has to be Python, and has to know the methods that the runner will call.
 fn check_script(path: &Path, script: &str) -> Result<(), SkillProblem> {
-    let parsed = parse_module(Source::from_text(script));
+    // An encoding makes another text of the same bytes: what is read here would not be what runs.
+    let source = Source::from_bytes(script.as_bytes()).ok().filter(|source| source.text() == script);
+    let Some(source) = source else {
+        return Err(SkillProblem::new(path, 0, "the script is not plain UTF-8 text")
+            .hint("leave out the comment that declares an encoding"));
+    };
+    let parsed = parse_module(source);
     if let Some(error) = parsed.diagnostics().first() {
         let line = parsed.source().line_of(error.span.start);
         return Err(SkillProblem::new(path, line, format!("the script is not Python: {}", error.message)));
@@ -78,18 +84,26 @@ fn check_script(path: &Path, script: &str) -> Result<(), SkillProblem> {
 }
 
 /// What the files of a skill can do: Python files by their text, and files whose text says nothing by what they are.
-fn infer_all(folder: &Path, files: &[SkillFile]) -> Result<BTreeMap<String, ScriptCapabilities>, SkillError> {
+fn infer_all(
+    folder: &Path,
+    files: &[SkillFile],
+    entry_file: &Path,
+) -> Result<BTreeMap<String, ScriptCapabilities>, SkillError> {
     let source = SkillFolder::Disk(folder.to_owned());
     let own_modules: BTreeSet<String> = files.iter().filter_map(|file| module_of(&file.path)).collect();
     let mut found = BTreeMap::new();
     for file in files {
         let ending = file.path.rsplit('.').next().unwrap_or_default();
         let capabilities = match ending {
-            "py" | "pyw" => {
+            // The entry file is run whatever it is called.
+            _ if ["py", "pyw"].contains(&ending) || Path::new(&file.path) == entry_file => {
                 let bytes = source.read(&file.path, MAX_BYTES)?;
                 match Source::from_bytes(&bytes) {
-                    Ok(text) => infer_capabilities(text.text(), &own_modules),
-                    Err(_) => ScriptCapabilities::opaque(Capability::Dynamic, "a file that is not text"),
+                    // Of other encodings Python may make another text.
+                    Ok(source) if ["utf-8", "ascii", "latin-1"].contains(&source.encoding()) => {
+                        infer_capabilities(source.text(), &own_modules)
+                    }
+                    _ => ScriptCapabilities::opaque(Capability::Dynamic, "a file in another encoding"),
                 }
             }
             "so" | "pyd" | "dll" | "dylib" => {

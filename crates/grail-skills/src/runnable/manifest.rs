@@ -484,6 +484,8 @@ fn line_of_key(text: &str, key: &str) -> usize {
 
 /// The folder's own name, also where the path ends in `.` or is relative.
 fn folder_name(folder: &Path) -> Option<String> {
-    let real = folder.canonicalize().ok()?;
-    Some(real.file_name()?.to_str()?.to_owned())
+    match folder.file_name() {
+        Some(name) => Some(name.to_str()?.to_owned()),
+        None => Some(folder.canonicalize().ok()?.file_name()?.to_str()?.to_owned()),
+    }
 }

@@ -109,6 +109,32 @@ fn code_that_cannot_be_read_is_a_capability() {
 }
 
 #[test]
+fn a_script_is_read_whatever_it_is_called() {
+    let said = installing(|folder| {
+        let script = fs::read_to_string(folder.join("skill.py")).unwrap() + "\nimport socket\n";
+        fs::write(folder.join("run"), script).unwrap();
+        let manifest = fs::read_to_string(folder.join("manifest.toml")).unwrap();
+        fs::write(folder.join("manifest.toml"), manifest + "entry_file = \"run\"\n").unwrap();
+    });
+    assert!(said.contains("declares: `network`"), "{said}");
+}
+
+/// With the encoding `unicode_escape`, a comment can hold a line of code.
+#[test]
+fn nothing_hides_behind_an_encoding() {
+    let hidden = "# coding: unicode_escape\n# \\u000aimport socket\n";
+    let said = installing(script(|text| hidden.to_owned() + text));
+    assert_eq!(
+        said,
+        "/sources/count/skill.py: the script is not plain UTF-8 text (leave out the comment that declares an encoding)"
+    );
+    let said = installing(|folder| fs::write(folder.join("tools.py"), hidden).unwrap());
+    assert!(said.contains("declares: `dynamic`"), "{said}");
+    let said = installing(|folder| fs::write(folder.join("tools.py"), "def (:\n").unwrap());
+    assert!(said.contains("declares: `dynamic`"), "{said}");
+}
+
+#[test]
 fn what_a_working_copy_leaves_behind_is_not_installed() {
     let said = installing(|folder| {
         for name in ["__pycache__", ".git", ".venv"] {

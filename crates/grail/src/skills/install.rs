@@ -164,6 +164,9 @@ fn show(
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         terminal.line(format_args!("  {title}: {}", visible_line(&names.join(", "))))?;
     }
+    if !staged.dependencies.is_empty() {
+        terminal.line(format_args!("  dependencies: {}", visible_line(&staged.dependencies.join(", "))))?;
+    }
     for credential in staged.credentials() {
         let (name, variable) = (&credential.name, &credential.env_var);
         terminal.line(format_args!("  credential: {name} as {variable}"))?;

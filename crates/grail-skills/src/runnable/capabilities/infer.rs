@@ -83,6 +83,10 @@ pub fn infer_capabilities(text: &str, own_modules: &BTreeSet<String>) -> ScriptC
     for node in parsed.nodes() {
         inference.node(node);
     }
+    // Whoever runs it may understand what cannot be understood here.
+    if let Some(error) = parsed.diagnostics().first() {
+        inference.add_at(Capability::Dynamic, error.span.start, "code that cannot be parsed");
+    }
     let mut found = inference.found;
     found.uses.sort_by(|a, b| (a.line, a.column, a).cmp(&(b.line, b.column, b)));
     found.uses.dedup();
@@ -121,7 +125,11 @@ const MAX_CONSTANT_STEPS: usize = 64;
 
 impl<'a> Inference<'_, 'a> {
     fn add(&mut self, capability: Capability, node: Node<'a>, by: impl Into<String>) {
-        let position = self.parsed.source().position(node.span().start);
+        self.add_at(capability, node.span().start, by);
+    }
+
+    fn add_at(&mut self, capability: Capability, offset: u32, by: impl Into<String>) {
+        let position = self.parsed.source().position(offset);
         self.found.uses.push(CapabilityUse {
             capability,
             line: position.line as usize,

@@ -150,7 +150,9 @@ const TABLE: &[(&str, &str, Effect)] = &[
     ("shutil", "copy copy2 copyfile copyfileobj copymode copystat copytree rmtree move chown make_archive unpack_archive", WRITE),
     ("shutil", "which disk_usage", READ),
     ("", "tempfile sqlite3 dbm mmap fileinput shelve", WRITE),
-    ("", "glob linecache filecmp netrc", READ),
+    ("", "glob linecache filecmp netrc pyclbr pwd grp tokenize.open inspect.getsource inspect.getsourcelines inspect.getfile", READ),
+    ("", "py_compile compileall zipapp mailbox readline", WRITE),
+    ("", "wave.open", Effect::Opens(1)),
     ("logging", "FileHandler", WRITE),
     ("logging.handlers", "RotatingFileHandler TimedRotatingFileHandler WatchedFileHandler", WRITE),
     ("xml.etree.ElementTree", "parse iterparse", READ),
@@ -170,7 +172,7 @@ const TABLE: &[(&str, &str, Effect)] = &[
     ("os", "getenv getenvb putenv unsetenv", Effect::ReadsVariable),
     ("", "dotenv", Effect::Uses(&[Capability::ReadFiles, Capability::Environment(None)])),
     // Native code
-    ("", "ctypes _ctypes cffi _cffi_backend", NATIVE),
+    ("", "ctypes _ctypes cffi _cffi_backend winreg os.add_dll_directory sys.setdlopenflags", NATIVE),
     // Code that the text does not show
     ("builtins", "exec eval compile __import__ globals locals breakpoint __loader__ __spec__ __build_class__", DYNAMIC),
     ("", "importlib imp _imp runpy code codeop pickle _pickle cPickle marshal dill cloudpickle joblib pkgutil zipimport pdb bdb trace \
@@ -178,14 +180,17 @@ const TABLE: &[(&str, &str, Effect)] = &[
     ("builtins", "getattr vars", Effect::AsksAttribute),
     ("operator", "attrgetter methodcaller", Effect::MakesGetter),
     ("importlib", "metadata", Effect::Nothing),
+    ("importlib.metadata", "entry_points EntryPoint EntryPoints", DYNAMIC),
+    ("string", "Formatter", DYNAMIC),
+    ("", "unittest pytest pydoc modulefinder annotationlib jinja2 mako numexpr pandas.eval sympy", DYNAMIC),
+    ("", "tkinter _tkinter turtle IPython", Effect::Uses(&[Capability::Subprocess, Capability::Dynamic])),
     ("concurrent", "interpreters", DYNAMIC),
-    ("unittest", "mock", DYNAMIC),
     ("types", "FunctionType LambdaType CodeType ModuleType", DYNAMIC),
     ("typing", "get_type_hints ForwardRef", DYNAMIC),
     ("logging", "config", DYNAMIC),
     ("shelve", "open Shelf DbfilenameShelf", Effect::Uses(&[Capability::WriteFiles, Capability::Dynamic])),
     ("sys", "modules meta_path path path_hooks _getframe _getframemodulename _current_frames settrace setprofile addaudithook", DYNAMIC),
-    ("inspect", "currentframe stack trace getouterframes getinnerframes getmodule getclosurevars getattr_static getmembers getmembers_static", DYNAMIC),
+    ("inspect", "currentframe stack trace getouterframes getinnerframes getmodule getclosurevars getattr_static getmembers getmembers_static get_annotations", DYNAMIC),
     ("yaml", "load load_all unsafe_load unsafe_load_all full_load full_load_all Loader UnsafeLoader FullLoader", DYNAMIC),
     ("torch", "load", DYNAMIC),
 ];
@@ -196,6 +201,7 @@ const METHODS: &[(&str, Effect)] = &[
     ("write_text write_bytes unlink rmdir mkdir touch symlink_to hardlink_to to_csv to_excel to_parquet to_pickle to_feather savefig", WRITE),
     ("create_connection create_server create_datagram_endpoint create_unix_connection create_unix_server sock_connect", NETWORK),
     ("subprocess_exec subprocess_shell", SUBPROCESS),
+    ("load_extension enable_load_extension", NATIVE),
     ("load_module exec_module find_spec load_module_from_spec", DYNAMIC),
 ];
 
