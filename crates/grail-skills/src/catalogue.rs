@@ -1,5 +1,6 @@
 //! Which skills there are: the project's, the user's, the built-in ones. The nearer one wins, and that is said; so is everything that
-//! was not looked at.
+//! was not looked at. What was read is remembered in the project, sealed with the user's key, and believed only as long as the files look
+//! untouched.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,15 +11,23 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::cache::{CatalogueCache, Stamp};
+use crate::evals::{BENCHMARK_FILE, Benchmark};
+use crate::home::state_folder;
 use crate::skill::{Document, MAX_SKILL_BYTES, SKILL_FILE, Skill, SkillFolder, document};
 use crate::tokens::estimate_tokens;
 use crate::{MANIFEST_FILE, SkillError, SkillProblem};
+
+/// A larger benchmark is not read.
+const MAX_BENCHMARK_BYTES: u64 = 64 * 1024;
 
 /// Where skills are looked for, and how far.
 #[derive(Clone, Debug)]
 pub struct Scopes {
     pub project: Option<PathBuf>,
     pub home: Option<PathBuf>,
+    /// The user's folder for what is remembered; without it nothing is remembered in the project either.
+    pub state: Option<PathBuf>,
     pub limits: Limits,
 }
 
@@ -48,13 +57,12 @@ pub struct Catalogue {
 /// A skill and what is good to know before loading it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CatalogueEntry {
-    #[serde(flatten)]
     pub skill: Skill,
     /// The folder as shown in messages.
     pub shown: PathBuf,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
@@ -62,6 +70,9 @@ pub struct CatalogueEntry {
     pub body_tokens: usize,
     /// There is a manifest beside it.
     pub is_runnable: bool,
+    /// Whether it helps, if that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub benchmark: Option<Benchmark>,
     /// What is wrong with its `SKILL.md`, which was read all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<SkillProblem>,
@@ -91,8 +102,9 @@ impl Default for Limits {
 impl Scopes {
     /// A project and the user's home.
     pub fn new(project: &Path, home: Option<&Path>) -> Self {
+        let state = state_folder(home);
         let home = home.filter(|home| *home != project).map(Path::to_owned);
-        Self { project: Some(project.to_owned()), home, limits: Limits::default() }
+        Self { project: Some(project.to_owned()), home, state, limits: Limits::default() }
     }
 }
 
@@ -100,11 +112,18 @@ impl Catalogue {
     /// Reads what every skill says about itself.
     pub fn discover(scopes: &Scopes) -> Self {
         let mut catalogue = Self::default();
+        let mut cache = scopes
+            .project
+            .as_deref()
+            .zip(scopes.state.as_deref())
+            .and_then(|(project, state)| CatalogueCache::open(project, state))
+            .unwrap_or_default();
         let project = scopes.project.iter().map(|root| (root, PathBuf::new(), Origin::Project));
         let home = scopes.home.iter().map(|home| (home, PathBuf::from("~"), Origin::Home));
         for (root, shown, origin) in project.chain(home) {
-            catalogue.read_scope(root, &shown.join(SKILLS_FOLDER), origin, scopes.limits);
+            catalogue.read_scope(root, &shown.join(SKILLS_FOLDER), origin, scopes.limits, &mut cache);
         }
+        cache.save();
         catalogue.add_all(built_in());
         catalogue
     }
@@ -116,17 +135,35 @@ impl Catalogue {
         })
     }
 
-    fn read_scope(&mut self, root: &Path, shown: &Path, origin: Origin, limits: Limits) {
+    fn read_scope(
+        &mut self,
+        root: &Path,
+        shown: &Path,
+        origin: Origin,
+        limits: Limits,
+        cache: &mut CatalogueCache,
+    ) {
         let found = find(root, shown, limits, &mut self.cut);
-        let read: Vec<Result<CatalogueEntry, SkillProblem>> =
-            found.par_iter().map(|found| read_entry(found, origin)).collect();
-        let mut entries = Vec::with_capacity(read.len());
-        for outcome in read {
+        let stamps: Vec<Option<Stamp>> = found.par_iter().map(|found| Stamp::of(&found.folder)).collect();
+        let mut unknown = Vec::new();
+        let mut entries = Vec::with_capacity(found.len());
+        for (found, stamp) in found.iter().zip(stamps) {
+            match cache.take(&found.folder, stamp.as_ref(), origin) {
+                Some(entry) => entries.push(entry),
+                None => unknown.push((found, stamp)),
+            }
+        }
+        let read: Vec<_> = unknown.par_iter().map(|(found, _)| read_entry(found, origin)).collect();
+        for (outcome, (_, stamp)) in read.into_iter().zip(unknown) {
             match outcome {
-                Ok(entry) => entries.push(entry),
+                Ok(entry) => {
+                    cache.remember(&entry, stamp);
+                    entries.push(entry);
+                }
                 Err(problem) => self.problems.push(problem),
             }
         }
+        entries.sort_by(|a, b| (&a.skill.name, &a.shown).cmp(&(&b.skill.name, &b.shown)));
         self.add_all(entries);
     }
 
@@ -232,26 +269,34 @@ fn read_entry(found: &Found, origin: Origin) -> Result<CatalogueEntry, SkillProb
         other => SkillProblem::new(&shown, 0, other.to_string()),
     })?;
     let document = Document::read(&shown, &bytes)?;
-    let is_runnable = found.folder.join(MANIFEST_FILE).is_file();
-    Ok(entry(document, found.name.clone(), origin, found.folder.clone(), found.shown.clone(), is_runnable))
+    let skill =
+        Skill { name: found.name.clone(), description: String::new(), origin, folder: found.folder.clone() };
+    let mut entry = entry(document, skill, found.shown.clone());
+    entry.is_runnable = found.folder.join(MANIFEST_FILE).is_file();
+    if found.folder.join(BENCHMARK_FILE).is_file() {
+        let shown = found.shown.join(BENCHMARK_FILE);
+        let benchmark = folder
+            .read(BENCHMARK_FILE, MAX_BENCHMARK_BYTES)
+            .map_err(|error| SkillProblem::new(&shown, 0, error.to_string()))
+            .and_then(|bytes| Benchmark::parse(&shown, &bytes));
+        match benchmark {
+            Ok(benchmark) => entry.benchmark = Some(benchmark),
+            Err(problem) => entry.warnings.push(problem),
+        }
+    }
+    Ok(entry)
 }
 
-fn entry(
-    document: Document,
-    name: String,
-    origin: Origin,
-    folder: PathBuf,
-    shown: PathBuf,
-    is_runnable: bool,
-) -> CatalogueEntry {
+fn entry(document: Document, skill: Skill, shown: PathBuf) -> CatalogueEntry {
     CatalogueEntry {
         body_tokens: estimate_tokens(&document.body),
-        skill: Skill { name, description: document.description, origin, folder },
+        skill: Skill { description: document.description, ..skill },
         shown,
         license: document.license,
         compatibility: document.compatibility,
         metadata: document.metadata,
-        is_runnable,
+        is_runnable: false,
+        benchmark: None,
         warnings: document.warnings,
     }
 }
@@ -261,8 +306,12 @@ fn built_in() -> Vec<CatalogueEntry> {
         let shown = Path::new("built-in").join(skill.name());
         let document = Document::read(&shown.join(SKILL_FILE), skill.file(SKILL_FILE)?).ok()?;
         let is_runnable = skill.file(MANIFEST_FILE).is_some();
+        let benchmark =
+            skill.file(BENCHMARK_FILE).and_then(|bytes| Benchmark::parse(Path::new(""), bytes).ok());
         let name = skill.name().to_owned();
-        Some(entry(document, name, Origin::BuiltIn, shown.clone(), shown, is_runnable))
+        let skill =
+            Skill { name, description: String::new(), origin: Origin::BuiltIn, folder: shown.clone() };
+        Some(CatalogueEntry { is_runnable, benchmark, ..entry(document, skill, shown) })
     };
     BuiltInSkill::all().filter_map(read).collect()
 }

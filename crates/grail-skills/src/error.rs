@@ -32,6 +32,8 @@ pub enum SkillError {
     Untrusted { name: String, changed: bool },
     #[error("there is no home folder to remember it in")]
     NoHome,
+    #[error("{message}")]
+    ToolCall { message: String },
     #[error(transparent)]
     Run(#[from] Box<RunProblem>),
     #[error("the credentials in `{}` are open to others (mode {mode:o})", path.display())]
@@ -112,6 +114,7 @@ impl SkillError {
             Self::File { .. }
             | Self::TooLarge { .. }
             | Self::NotText { .. }
+            | Self::ToolCall { .. }
             | Self::TooManyFiles { .. }
             | Self::BadCredential { .. } => None,
         }

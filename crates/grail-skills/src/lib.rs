@@ -5,9 +5,13 @@
 //! Everything a skill brings is somebody else's: bounded when read, checked before it is believed, fenced when it runs.
 
 mod bounded;
+mod cache;
 mod catalogue;
+mod conversation;
 pub mod credentials;
+mod disclosure;
 mod error;
+mod evals;
 mod home;
 pub mod lifecycle;
 pub mod runnable;
@@ -17,9 +21,16 @@ mod tokens;
 mod trust;
 
 pub use catalogue::{Catalogue, CatalogueEntry, Cut, Limits, Scopes, ShadowedSkill};
+pub use conversation::{Conversation, DEFAULT_BUDGET, SkillTool, ToolDescription};
+pub use disclosure::{FilePart, ListedSkill, Listing, LoadedSkill, load_skill, read_skill_file};
 pub use error::{SkillError, SkillProblem};
+pub use evals::{BENCHMARK_FILE, Benchmark, EVALS_FILE, Eval, EvalKind, Evals};
 pub use home::state_folder;
 pub use runnable::{MANIFEST_FILE, Manifest};
-pub use skill::{Document, MAX_SKILL_BYTES, SKILL_FILE, Skill, SkillFile, SkillFolder};
+pub use skill::{
+    Document, FindingSource, MAX_BODY_LINES, MAX_BODY_TOKENS, MAX_SKILL_BYTES, SKILL_FILE, Skill, SkillFile,
+    SkillFinding, SkillFolder, check_skill_name, is_valid_by_specification, migrate_front_matter,
+    validate_skill, validate_specification,
+};
 pub use tokens::estimate_tokens;
 pub use trust::{Trust, TrustRecord, TrustState, content_hash};

@@ -48,7 +48,15 @@ impl Document {
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Self, SkillProblem> {
         let text = decode(path, bytes)?;
         let mut document = Self::default();
-        let parts = split(text);
+        let mut parts = split(text);
+        if parts.front.is_none() && text.starts_with("---\n") {
+            let hint = "end it with a line `---`";
+            document.warn(path, 1, "the front matter is not closed", Some(hint));
+            // It goes as far as the first paragraph does.
+            let end = text.find("\n\n").map_or(text.len(), |end| end + 1);
+            let body_line = text[..end].matches('\n').count() + 1;
+            parts = Parts { front: Some(&text["---\n".len()..end]), body: &text[end..], body_line };
+        }
         document.body = parts.body.trim_matches(['\r', '\n']).to_owned();
         document.body_line = parts.body_line + leading_lines(parts.body);
         match parts.front {

@@ -71,7 +71,15 @@ impl SkillFolder {
                 if real.is_dir() {
                     return Err(self.no_file(path));
                 }
-                read_bounded(&real, max_bytes)
+                read_bounded(&real, max_bytes).map_err(|error| match error {
+                    SkillError::TooLarge { max_bytes, .. } => {
+                        SkillError::TooLarge { path: path.into(), max_bytes }
+                    }
+                    SkillError::File { action, reason, .. } => {
+                        SkillError::File { action, path: path.into(), reason }
+                    }
+                    other => other,
+                })
             }
         }
     }

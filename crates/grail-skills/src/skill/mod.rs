@@ -2,6 +2,8 @@
 
 pub(crate) mod document;
 mod folder;
+mod migrate;
+mod validate;
 mod yaml;
 
 use std::path::PathBuf;
@@ -10,8 +12,13 @@ use grail_rules::Origin;
 use serde::{Deserialize, Serialize};
 
 pub use document::{Document, MAX_SKILL_BYTES, SKILL_FILE};
-pub(crate) use folder::read_bounded;
 pub use folder::{SkillFile, SkillFolder};
+pub(crate) use folder::{is_inside, read_bounded};
+pub use migrate::migrate_front_matter;
+pub use validate::{
+    FindingSource, MAX_BODY_LINES, MAX_BODY_TOKENS, SkillFinding, check_skill_name,
+    is_valid_by_specification, validate_skill, validate_specification,
+};
 
 /// What is known of a skill without reading its body: the first tier of disclosure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

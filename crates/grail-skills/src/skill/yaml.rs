@@ -39,6 +39,10 @@ pub(crate) struct Yaml {
 }
 
 impl Node {
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self { value: Value::Text(text.to_owned()), line: 1, column: 0 }
+    }
+
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -123,7 +127,9 @@ impl Builder {
             }
             Event::Scalar(text, _, anchor, tag) => {
                 self.refuse(line, false, anchor, tag.is_some());
-                self.add(Node { value: Value::Text(text.into_owned()), line, column })?;
+                // The parser writes `~` for what is not there.
+                let text = if span.is_empty() { String::new() } else { text.into_owned() };
+                self.add(Node { value: Value::Text(text), line, column })?;
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.refuse(line, style == StructureStyle::Flow, anchor, tag.is_some());
@@ -145,7 +151,7 @@ impl Builder {
                 self.add(Node { value, line, column })?;
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
-                self.refused.push(Remark { line, message: "aliases (`*name`) are not followed".to_owned() });
+                self.remark(line, "aliases (`*name`) are not allowed");
                 self.add(Node { value: Value::Text(String::new()), line, column })?;
             }
             _ => {}
@@ -180,15 +186,21 @@ impl Builder {
     }
 
     fn refuse(&mut self, line: usize, is_flow: bool, anchor: usize, has_tag: bool) {
-        let mut remark = |message: &str| self.refused.push(Remark { line, message: message.to_owned() });
         if is_flow {
-            remark("`{…}` and `[…]` are not allowed; write one entry on a line");
+            self.remark(line, "`{…}` and `[…]` are not allowed; write one entry on a line");
         }
         if anchor != 0 {
-            remark("anchors (`&name`) are not allowed");
+            self.remark(line, "anchors (`&name`) are not allowed");
         }
         if has_tag {
-            remark("tags (`!name`) are not allowed");
+            self.remark(line, "tags (`!name`) are not allowed");
+        }
+    }
+
+    /// One remark of a kind is enough, whatever number of places it is about.
+    fn remark(&mut self, line: usize, message: &str) {
+        if !self.refused.iter().any(|known| known.message == message) {
+            self.refused.push(Remark { line, message: message.to_owned() });
         }
     }
 

@@ -6,6 +6,8 @@
 mod capabilities;
 mod catalogue;
 mod credentials;
+mod disclosure;
+mod evals;
 mod fence;
 mod inline_metadata;
 mod install;
@@ -16,3 +18,5 @@ mod proposal;
 mod protocol;
 mod runnable_skill;
 mod running;
+mod trust;
+mod validate;

@@ -5,17 +5,22 @@
 mod install;
 mod lifecycle;
 mod list;
+mod load;
+mod new;
+mod read;
 mod status;
+mod trust;
+mod validate;
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use grail_project::Project;
-use grail_skills::{Catalogue, Scopes, SkillProblem, Trust, state_folder};
+use grail_skills::{Catalogue, Scopes, Skill, SkillProblem, Trust, TrustState, state_folder};
 
 use crate::Exit;
-use crate::render::{ErrorRecord, Terminal};
+use crate::render::{ErrorRecord, Terminal, visible_line};
 
 /// The skill library: list skills, read them, look after them
 #[derive(Debug, Args)]
@@ -27,6 +32,11 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Arguments),
+    Load(load::Arguments),
+    Read(read::Arguments),
+    Validate(validate::Arguments),
+    New(new::Arguments),
+    Trust(trust::Arguments),
     Install(install::Arguments),
     Status(status::Arguments),
     Enable(lifecycle::EnableArguments),
@@ -39,6 +49,11 @@ pub enum Command {
 pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     match arguments.command {
         Command::List(arguments) => list::run(&arguments, terminal),
+        Command::Load(arguments) => load::run(&arguments, terminal),
+        Command::Read(arguments) => read::run(&arguments, terminal),
+        Command::Validate(arguments) => validate::run(&arguments, terminal),
+        Command::New(arguments) => new::run(&arguments, terminal),
+        Command::Trust(arguments) => trust::run(&arguments, terminal),
         Command::Install(arguments) => install::run(&arguments, terminal),
         Command::Status(arguments) => status::run(&arguments, terminal),
         Command::Enable(arguments) => lifecycle::enable(&arguments, terminal),
@@ -66,6 +81,20 @@ impl Shelf {
         let catalogue = Catalogue::discover(&Scopes::new(&project.root, home.as_deref()));
         let trust = Trust::open(state.as_deref());
         Ok(Self { project, catalogue, trust, state })
+    }
+}
+
+/// A person may read what is not trusted, and is told so.
+fn note_on_trust(skill: &Skill, trust: TrustState, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let name = visible_line(&skill.name);
+    match trust {
+        TrustState::Trusted => Ok(()),
+        TrustState::Untrusted => terminal.warning(format_args!(
+            "no model is told this: the project's skill `{name}` is not trusted (`grail skills trust {name}`)"
+        )),
+        TrustState::Changed => terminal.warning(format_args!(
+            "no model is told this: the files of `{name}` have changed since it was trusted (`grail skills trust {name}`)"
+        )),
     }
 }
 
