@@ -53,8 +53,15 @@ pub(super) struct Locked<'s> {
     pub(super) store: &'s SkillStore,
     pub(super) id: String,
     on_step: &'s dyn Fn(Step),
-    /// Released when the file is closed, also by a process that dies.
-    _lock: File,
+    /// A process that dies releases it.
+    lock: File,
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // Closing alone would not do: a child that another thread is just starting may hold the same file open for a moment longer.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl ActiveSkill {
@@ -100,7 +107,13 @@ impl SkillStore {
 
     /// What is remembered of a skill. Skills that are only just being installed for the first time are not there yet.
     pub fn record(&self, id: &str) -> Result<Record, SkillError> {
-        match self.read_record(id)? {
+        let mut record = self.read_record(id)?;
+        // A version on trial that nobody is trying any more is what an interrupted install left.
+        if record.as_ref().is_some_and(|record| record.candidate.is_some()) && self.lock(id, &|_| {}).is_ok()
+        {
+            record = self.read_record(id)?;
+        }
+        match record {
             Some(record) if record.current.is_some() => Ok(record),
             _ => Err(LifecycleProblem::NotInstalled { id: id.to_owned(), known: self.ids() }.into()),
         }
@@ -182,7 +195,7 @@ impl SkillStore {
         lock: File,
         on_step: &'s dyn Fn(Step),
     ) -> Result<Locked<'s>, SkillError> {
-        let locked = Locked { store: self, id: id.to_owned(), on_step, _lock: lock };
+        let locked = Locked { store: self, id: id.to_owned(), on_step, lock };
         locked.step(Step::Locked);
         locked.recover()?;
         locked.step(Step::Recovered);

@@ -212,6 +212,8 @@ fn standing(scratch: &Scratch) -> String {
         assert!(store.record("count").is_err(), "half a skill");
         return "nothing".to_owned();
     };
+    // Nobody is trying anything any more.
+    assert_eq!(active.record.candidate, None);
     active.manifest.version.to_string()
 }
 

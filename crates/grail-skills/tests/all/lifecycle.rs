@@ -11,6 +11,7 @@ use grail_skills::lifecycle::{
     disable, enable, install, note_health, quarantine, rollback,
 };
 use grail_skills::runnable::Manifest;
+use proptest::prelude::*;
 
 pub(crate) const TEMPLATE: &str = include_str!("../../../../skills/python-skill/templates/skill.py");
 
@@ -71,11 +72,11 @@ impl Scratch {
     }
 }
 
-fn passes(_: &Path, _: &Manifest) -> Result<(), String> {
+fn passes_handshake(_: &Path, _: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
-fn fails(_: &Path, _: &Manifest) -> Result<(), String> {
+fn fails_handshake(_: &Path, _: &Manifest) -> Result<(), String> {
     Err("it said nothing".to_owned())
 }
 
@@ -196,16 +197,16 @@ fn rolling_back_returns_to_the_last_good_version_and_tests_it() {
     let scratch = Scratch::new();
     scratch.install("1.0.0").unwrap();
     assert_eq!(
-        message(rollback(&scratch.store(), "count", &passes, &|_| {})),
+        message(rollback(&scratch.store(), "count", &passes_handshake, &|_| {})),
         "the skill `count` has no earlier version that worked (install a version that works)"
     );
     scratch.install("2.0.0").unwrap();
     assert_eq!(
-        message(rollback(&scratch.store(), "count", &fails, &|_| {})),
+        message(rollback(&scratch.store(), "count", &fails_handshake, &|_| {})),
         "the skill `count` did not pass its handshake, so version 2.0.0 stays active: it said nothing"
     );
     assert_eq!(shown(&scratch.record()), "2.0.0 active, last good 1.0.0");
-    let report = rollback(&scratch.store(), "count", &passes, &|_| {}).unwrap();
+    let report = rollback(&scratch.store(), "count", &passes_handshake, &|_| {}).unwrap();
     assert_eq!(shown(&report.record), "1.0.0 active, last good 2.0.0");
     assert_eq!(scratch.store().active("count").unwrap().manifest.version.to_string(), "1.0.0");
 }
@@ -222,7 +223,7 @@ fn what_was_quarantined_is_never_the_last_good_version() {
     assert_eq!(shown(&scratch.record()), "3.0.0 active, last good 1.0.0");
     // … nor by rolling back from it.
     quarantine(&scratch.store(), "count", "again".to_owned()).unwrap();
-    rollback(&scratch.store(), "count", &passes, &|_| {}).unwrap();
+    rollback(&scratch.store(), "count", &passes_handshake, &|_| {}).unwrap();
     assert_eq!(shown(&scratch.record()), "1.0.0 active");
 }
 
@@ -237,10 +238,10 @@ fn a_disabled_skill_is_tested_before_it_is_active_again() {
          (`grail skills enable count` tests it and switches it on)"
     );
     assert_eq!(
-        message(enable(&scratch.store(), "count", &fails)),
+        message(enable(&scratch.store(), "count", &fails_handshake)),
         "the skill `count` did not pass its handshake, so it stays disabled: it said nothing"
     );
-    enable(&scratch.store(), "count", &passes).unwrap();
+    enable(&scratch.store(), "count", &passes_handshake).unwrap();
     assert_eq!(shown(&scratch.record()), "1.0.0 active");
 }
 
@@ -415,4 +416,78 @@ fn the_user_s_skills_and_each_project_s_are_apart() {
     scratch.install("1.0.0").unwrap();
     assert!(SkillStore::of_user(&scratch.state()).record("count").is_err());
     assert!(SkillStore::of_project(&scratch.state(), other.path()).record("count").is_err());
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Install { passes: bool },
+    Rollback { passes: bool },
+    Enable { passes: bool },
+    Disable,
+    Quarantine,
+    Check { passes: bool },
+    Remove,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        4 => any::<bool>().prop_map(|passes| Change::Install { passes }),
+        2 => any::<bool>().prop_map(|passes| Change::Rollback { passes }),
+        2 => any::<bool>().prop_map(|passes| Change::Enable { passes }),
+        2 => Just(Change::Disable),
+        2 => Just(Change::Quarantine),
+        2 => any::<bool>().prop_map(|passes| Change::Check { passes }),
+        1 => Just(Change::Remove),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// Whatever is done in whatever order, what there is stays whole, and nothing that failed is called good.
+    #[test]
+    fn every_life_is_a_valid_one(changes in prop::collection::vec(change(), 1..12)) {
+        let scratch = Scratch::new();
+        let store = scratch.store();
+        let mut failed = BTreeSet::new();
+        for (number, change) in changes.into_iter().enumerate() {
+            let before = store.record("count").ok();
+            let handshake = |passes: bool| if passes { passes_handshake } else { fails_handshake };
+            let result = match change {
+                Change::Install { passes } => {
+                    let source = scratch.skill(&format!("{number}.0.0"), "");
+                    let tested = if passes { Ok(()) } else { Err("no") };
+                    scratch.install_with(&source, &[], tested).map(|_| ())
+                }
+                Change::Rollback { passes } => rollback(&store, "count", &handshake(passes), &|_| {}).map(|_| ()),
+                Change::Enable { passes } => enable(&store, "count", &handshake(passes)).map(|_| ()),
+                Change::Disable => disable(&store, "count", None).map(|_| ()),
+                Change::Quarantine => quarantine(&store, "count", "bad".to_owned()).map(|_| ()),
+                Change::Check { passes } => {
+                    let check = if passes { Ok(()) } else { Err("ill".to_owned()) };
+                    note_health(&store, "count", &check).map(|_| ())
+                }
+                Change::Remove => store.remove("count"),
+            };
+            let Ok(after) = store.record("count") else { continue };
+            let current = after.current.clone().unwrap();
+            if let (Some(old), Err(_)) = (before.as_ref().and_then(|record| record.current.as_ref()), &result) {
+                prop_assert_eq!(old, &current, "what fails changes nothing");
+            }
+            match current.state {
+                State::Quarantined => failed.insert(current.number),
+                State::Active => failed.remove(&current.number),
+                _ => false,
+            };
+            prop_assert_eq!(store.active("count").is_ok(), current.state == State::Active);
+            prop_assert!(after.candidate.is_none() && after.health.failures <= MAX_FAILURES);
+            for version in [Some(&current), after.last_good.as_ref()].into_iter().flatten() {
+                let manifest = Manifest::read(&store.version_folder("count", version.number)).unwrap();
+                prop_assert_eq!(&manifest.version, &version.version);
+            }
+            if let Some(good) = &after.last_good {
+                prop_assert!(!failed.contains(&good.number) && good.number != current.number);
+            }
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! Every example in the guides runs.
 //!
 //! A section of a guide is a project: a fence with a path makes a file, a `console` fence runs commands one after the other and shows
-//! exactly what they print.
+//! exactly what they print. A fence `console python` runs only where there is a Python to run it with.
 
 use std::fs;
 use std::path::Path;
 
 use crate::approvals::mask_ids;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, has_python};
 
 #[derive(Default)]
 struct Section {
@@ -95,6 +95,8 @@ fn sections(guide: &str) -> Vec<Section> {
                 let section = sections.last_mut().unwrap();
                 match words.split_once(' ') {
                     None if words == "console" => section.consoles.push(content),
+                    Some(("console", "python")) if has_python() => section.consoles.push(content),
+                    Some(("console", _)) => {}
                     Some((_, path)) => section.files.push((path.to_owned(), content)),
                     None => {}
                 }

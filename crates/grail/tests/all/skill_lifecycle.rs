@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, has_python};
 
 const TEMPLATE: &str = include_str!("../../../../skills/python-skill/templates/skill.py");
 
@@ -34,19 +34,6 @@ fn set_version(scratch: &Scratch, version: &str) {
     )
     .unwrap();
     write_script(scratch, version, "");
-}
-
-/// Whether there is a Python that could run the template; tests say so when there is none.
-#[allow(clippy::print_stderr)]
-fn has_python() -> bool {
-    let found = std::process::Command::new("python3")
-        .args(["-c", "import sys; raise SystemExit(sys.version_info < (3, 11))"])
-        .status()
-        .is_ok_and(|status| status.success());
-    if !found {
-        eprintln!("skipped: there is no Python 3.11 or newer");
-    }
-    found
 }
 
 /// What a user sees who enters these commands one after the other, each behind `grail skills`.
