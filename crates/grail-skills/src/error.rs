@@ -85,21 +85,14 @@ impl SkillError {
         match self {
             Self::Problem(problem) => problem.hint.clone(),
             Self::Lifecycle(problem) => problem.hint(),
-            Self::Unknown { name, known } => {
-                let nearest = known
-                    .iter()
-                    .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)))?;
-                Some(format!("the nearest name is `{nearest}`; `grail skills list` has all of them"))
-            }
+            Self::Unknown { name, known } => Some(match nearest(known, name) {
+                Some(nearest) => format!("did you mean `{nearest}`? `grail skills list` has all of them"),
+                None => "`grail skills list` has all of them".to_owned(),
+            }),
             Self::Outside { .. } => {
                 Some("name a file below the folder, such as `references/guide.md`".to_owned())
             }
-            Self::NoFile { path, known } => {
-                let nearest = known
-                    .iter()
-                    .max_by(|a, b| strsim::jaro_winkler(a, path).total_cmp(&strsim::jaro_winkler(b, path)))?;
-                Some(format!("the nearest name is `{nearest}`"))
-            }
+            Self::NoFile { path, known } => Some(format!("did you mean `{}`?", nearest(known, path)?)),
             Self::Untrusted { name, .. } => Some(format!(
                 "look at its files; if you want its words and scripts to be used: `grail skills trust {name}`"
             )),
@@ -119,4 +112,11 @@ impl SkillError {
             | Self::BadCredential { .. } => None,
         }
     }
+}
+
+/// The known name that a mistyped one stands for, if there is one like it.
+fn nearest<'k>(known: &'k [String], name: &str) -> Option<&'k str> {
+    let likeness = |other: &str| strsim::jaro_winkler(other, name);
+    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(nearest) > 0.75).then_some(nearest.as_str())
 }

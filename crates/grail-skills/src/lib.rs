@@ -16,6 +16,7 @@ mod home;
 pub mod lifecycle;
 pub mod runnable;
 pub mod script;
+mod script_tool;
 mod skill;
 mod tokens;
 mod trust;
@@ -27,6 +28,7 @@ pub use error::{SkillError, SkillProblem};
 pub use evals::{BENCHMARK_FILE, Benchmark, EVALS_FILE, Eval, EvalKind, Evals};
 pub use home::state_folder;
 pub use runnable::{MANIFEST_FILE, Manifest};
+pub use script_tool::RunTool;
 pub use skill::{
     Document, FindingSource, MAX_BODY_LINES, MAX_BODY_TOKENS, MAX_SKILL_BYTES, SKILL_FILE, Skill, SkillFile,
     SkillFinding, SkillFolder, check_skill_name, is_valid_by_specification, migrate_front_matter,

@@ -1,11 +1,12 @@
 //! Skills told step by step, to people and to models.
 
 use std::fs;
+use std::time::Duration;
 
 use grail_rules::Origin;
 use grail_skills::{
-    Catalogue, CatalogueEntry, Conversation, Listing, Scopes, SkillError, SkillTool, ToolDescription, Trust,
-    estimate_tokens, load_skill, read_skill_file,
+    Catalogue, CatalogueEntry, Conversation, Listing, RunTool, Scopes, SkillError, SkillTool,
+    ToolDescription, Trust, estimate_tokens, load_skill, read_skill_file,
 };
 use serde_json::{Value, json};
 
@@ -242,13 +243,13 @@ fn calls_that_make_no_sense_are_answered() {
         answer("skills_dance", json!({})),
     ];
     insta::assert_snapshot!(answers.join("\n"), @r#"
-    {"error":"there is no skill `letter-3`","hint":"the nearest name is `letter-03`; `grail skills list` has all of them"}
+    {"error":"there is no skill `letter-3`","hint":"did you mean `letter-03`? `grail skills list` has all of them"}
     {"error":"missing field `name`"}
     {"error":"invalid type: integer `3`, expected a string"}
     {"error":"the arguments are not an object"}
     {"error":"unknown field `bugdet`, expected `budget`"}
     {"error":"`../x` leads out of the skill's folder","hint":"name a file below the folder, such as `references/guide.md`"}
-    {"error":"the skill has no file `SKILLS.md`","hint":"the nearest name is `SKILL.md`"}
+    {"error":"the skill has no file `SKILLS.md`","hint":"did you mean `SKILL.md`?"}
     {"error":"there is no tool `skills_dance`, only `skills_list`, `skills_load`, `skills_read`"}
     "#);
 }
@@ -277,6 +278,39 @@ fn further_tools_are_offered_and_get_trusted_skills_only() {
     assert_eq!(conversation.call("skills_count", &json!({"name": "middleware"})), 10);
     assert_eq!(conversation.call("skills_count", &json!({})), Value::Null);
     assert!(conversation.call("skills_count", &json!({"name": "mine"}))["error"].is_string());
+}
+
+#[test]
+fn scripts_run_for_a_model_once_their_skill_is_trusted() {
+    let project = folder(&[
+        (".agents/skills/mine/SKILL.md", &skill("mine", "Adds.")),
+        (".agents/skills/mine/scripts/words.py", "MANY = 'many'\n"),
+        (
+            ".agents/skills/mine/scripts/add.py",
+            "import sys\nimport words\nprint(sum(map(int, sys.argv[1:])), words.MANY)\n",
+        ),
+    ]);
+    let (state, cache) = (folder(&[]), folder(&[]));
+    let catalogue = project_of(project.path());
+    let run = || RunTool {
+        settings: crate::runnable_skill::settings(cache.path()).start,
+        directory: project.path().to_owned(),
+        timeout: Duration::from_secs(120),
+        max_output_bytes: 64 * 1024,
+    };
+    let call = json!({"name": "mine", "script": "scripts/add.py", "arguments": ["1", "2"]});
+    let mut trust = Trust::open(Some(state.path()));
+    let refused = Conversation::new(&catalogue, &trust).with_tool(run()).call("skills_run", &call);
+    assert_eq!(refused["error"], "the skill `mine` of this project is not trusted");
+    trust.grant(&catalogue.entry("mine").unwrap().skill).unwrap();
+    let mut conversation = Conversation::new(&catalogue, &trust).with_tool(run());
+    // Twice: a run leaves nothing behind that would make the skill another one.
+    for _ in 0..2 {
+        let answer = conversation.call("skills_run", &call);
+        assert_eq!(answer, json!({"ending": {"exit": 0}, "stdout": "3 many\n", "stderr": ""}));
+    }
+    let answer = conversation.call("skills_run", &json!({"name": "middleware", "script": "scripts/add.py"}));
+    assert_eq!(answer["error"], "the skill `middleware` is built in and has no scripts");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod rules;
 mod run;
 mod scratch;
 mod skill_lifecycle;
+mod skills;
 mod transform;
 mod tree;
 mod usage;
