@@ -15,6 +15,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use grail_rules::Origin;
+
 use super::Step;
 use super::problem::LifecycleProblem;
 use super::record::{FORMAT, Installed, Record};
@@ -23,6 +25,7 @@ use super::state::State;
 use crate::bounded::read_text;
 use crate::error::SkillError;
 use crate::runnable::{Capability, Manifest, is_skill_id};
+use crate::skill::Skill;
 
 const RECORD_FILE: &str = "record.json";
 const VERSIONS_FOLDER: &str = "versions";
@@ -98,6 +101,17 @@ impl SkillStore {
             }
         }
         (records, problems)
+    }
+
+    /// The skills that can be invoked, as a catalogue or a search knows skills. Their owner installed them: they are trusted.
+    pub fn active_skills(&self) -> Vec<Skill> {
+        let describe = |record: &Record| {
+            let current = record.current.as_ref().filter(|current| current.state == State::Active)?;
+            let folder = self.version_folder(&record.id, current.number);
+            let Manifest { id, description, .. } = Manifest::read(&folder).ok()?;
+            Some(Skill { name: id, description, origin: Origin::Home, folder })
+        };
+        self.installed().0.iter().filter_map(describe).collect()
     }
 
     /// Whether there is such a skill here, or what is left of one.

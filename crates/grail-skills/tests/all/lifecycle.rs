@@ -410,6 +410,16 @@ fn a_record_that_makes_no_sense_is_said_and_can_be_removed() {
 }
 
 #[test]
+fn active_skills_are_told_like_any_other() {
+    let scratch = Scratch::new();
+    scratch.install("1.0.0").unwrap();
+    let told = scratch.store().active_skills();
+    assert_eq!((told[0].name.as_str(), told[0].description.as_str()), ("count", "Counts words."));
+    disable(&scratch.store(), "count", None).unwrap();
+    assert_eq!(scratch.store().active_skills(), []);
+}
+
+#[test]
 fn the_user_s_skills_and_each_project_s_are_apart() {
     let scratch = Scratch::new();
     let other = tempfile::tempdir().unwrap();
