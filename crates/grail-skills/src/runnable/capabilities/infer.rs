@@ -199,7 +199,7 @@ impl<'a> Inference<'_, 'a> {
 
     /// A dotted name, from its first part: looked up as a whole.
     fn name(&mut self, name: Node<'a>) {
-        let whole = chain_above(name);
+        let (whole, parts) = chain_above(name);
         for dotted in self.dotted_names(whole) {
             for (known, effect) in effects(&dotted) {
                 self.effect(whole, known, effect);
@@ -211,6 +211,9 @@ impl<'a> Inference<'_, 'a> {
             self.add(Capability::Dynamic, name, name.text());
         }
         let facts = self.facts(name);
+        if parts > MAX_PARTS && !facts.imported.is_empty() {
+            self.add(Capability::Dynamic, name, format!("{} with too many parts behind it", name.text()));
+        }
         if facts.is_boundless {
             self.add(Capability::Dynamic, name, format!("{} with too many meanings", name.text()));
         }
@@ -529,16 +532,18 @@ fn effects(dotted: &str) -> Vec<(&str, Effect)> {
     found
 }
 
-/// The whole of the dotted name that starts with `name`.
-fn chain_above(name: Node<'_>) -> Node<'_> {
+/// The whole of the dotted name that starts with `name`, and how many parts follow.
+fn chain_above(name: Node<'_>) -> (Node<'_>, usize) {
     let mut whole = name;
+    let mut parts = 0;
     while let Some(parent) = whole.parent() {
         if parent.kind() != Kind::Attribute || whole.field() != Field::Value {
             break;
         }
         whole = parent;
+        parts += 1;
     }
-    whole
+    (whole, parts)
 }
 
 /// The call whose function this is; of a call, itself.
