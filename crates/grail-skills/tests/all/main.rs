@@ -18,5 +18,6 @@ mod proposal;
 mod protocol;
 mod runnable_skill;
 mod running;
+mod search;
 mod trust;
 mod validate;
