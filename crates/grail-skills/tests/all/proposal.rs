@@ -5,6 +5,7 @@ use std::path::Path;
 
 use grail_skills::lifecycle::{StagedSkill, validate_staged_skill};
 use grail_skills::runnable::{MANIFEST_FILE, Manifest, protocol};
+use grail_skills::search::{SAME, SearchIndex};
 
 use crate::lifecycle::{Scratch, TEMPLATE, message};
 
@@ -114,6 +115,25 @@ fn installing_a_proposal_creates_its_files() {
         assert_eq!(fs::read(active.folder.join(name)).unwrap(), fs::read(folder.join(name)).unwrap());
     }
     assert_eq!(scratch.store().installed().0.len(), 1);
+}
+
+/// What is there is found before it is made again.
+#[test]
+fn an_installed_skill_is_found_by_what_it_does() {
+    let scratch = Scratch::new();
+    for (id, intent) in [("send-mail", "Sends an email."), ("resize-image", "Makes a picture smaller.")] {
+        let folder = scratch.folder.path().join(id);
+        write_for_intent(&folder, intent);
+        scratch.install_with(&folder, &[], Ok(())).unwrap();
+    }
+    let mut index = SearchIndex::open(None);
+    index.update(&scratch.store().active_skills()).unwrap();
+    let first = |text: &str| index.search(text, 1).unwrap().remove(0);
+    let same = first("Sends an email.");
+    assert_eq!(same.skill.name, "send-mail");
+    assert!(same.score >= SAME, "{}", same.score);
+    assert_eq!(first("shrink a photo").skill.name, "resize-image");
+    assert!(first("translate a poem into Latin").score < SAME);
 }
 
 /// Nothing comes of nothing.
