@@ -1,4 +1,8 @@
-//! Credentials of skills: kept in one file that only its owner can read, handed to a skill's process by environment, and shown to nobody.
+//! Credentials of skills: kept in the system's keyring, or in a file that only its owner can read; handed to a skill's process by environment,
+//! and shown to nobody.
+//!
+//! The file knows every name. Where there is a keyring ([`Keyring`]; the system's own comes with the feature `keyring`) the values are there, since
+//! keyrings cannot be asked what they hold; otherwise they are in the file.
 //!
 //! A [`Secret`] has no `Display` and no serialisation, and its `Debug` says nothing. What a process writes passes a [`Redactor`] that knows the
 //! secrets it was given.
@@ -53,24 +57,63 @@ pub trait CredentialStore {
     fn names(&self) -> Result<Vec<(String, String)>, SkillError>;
 }
 
-/// Credentials in a file that nobody but its owner may read.
-#[derive(Clone, Debug)]
+/// A place for values that the system guards. An error says in its own words why it cannot be used; it repeats no value.
+pub trait Keyring: Send + Sync {
+    fn get(&self, account: &str) -> Result<Option<Secret>, String>;
+    fn set(&self, account: &str, secret: &Secret) -> Result<(), String>;
+    /// What is not there needs no removing.
+    fn remove(&self, account: &str) -> Result<(), String>;
+}
+
+/// Credentials by name in a file that nobody but its owner may read.
 pub struct CredentialFile {
     path: PathBuf,
+    keyring: Option<Box<dyn Keyring>>,
+}
+
+impl fmt::Debug for CredentialFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let keyring = self.keyring.is_some();
+        formatter.debug_struct("CredentialFile").field("path", &self.path).field("keyring", &keyring).finish()
+    }
 }
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
     version: u32,
-    skills: BTreeMap<String, BTreeMap<String, String>>,
+    skills: BTreeMap<String, BTreeMap<String, Kept>>,
+}
+
+/// Where a value is.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kept {
+    Here(String),
+    InKeyring,
 }
 
 const VERSION: u32 = 1;
 
 impl CredentialFile {
+    /// Names and values in the file.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), keyring: None }
+    }
+
+    /// Names in the file, values in a keyring, where there is one.
+    pub fn with_keyring(path: impl Into<PathBuf>, keyring: Option<Box<dyn Keyring>>) -> Self {
+        Self { path: path.into(), keyring }
+    }
+
+    /// The file's own name tells scopes apart, since a keyring is one for all of them.
+    fn account(&self, skill: &str, name: &str) -> String {
+        let scope = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        format!("{scope}/{skill}/{name}")
+    }
+
+    fn keyring(&self) -> Result<&dyn Keyring, SkillError> {
+        self.keyring.as_deref().ok_or_else(|| SkillError::Keyring { reason: "there is none".to_owned() })
     }
 
     pub fn path(&self) -> &Path {
@@ -142,33 +185,51 @@ fn open_owner_only(path: &Path) -> std::io::Result<fs::File> {
 impl CredentialStore for CredentialFile {
     fn get(&self, skill: &str, name: &str) -> Result<Option<Secret>, SkillError> {
         let mut contents = self.read()?;
-        Ok(contents.skills.get_mut(skill).and_then(|names| names.remove(name)).map(Secret))
+        match contents.skills.get_mut(skill).and_then(|names| names.remove(name)) {
+            None => Ok(None),
+            Some(Kept::Here(value)) => Ok(Some(Secret(value))),
+            Some(Kept::InKeyring) => self
+                .keyring()?
+                .get(&self.account(skill, name))
+                .map_err(|reason| SkillError::Keyring { reason }),
+        }
     }
 
     fn set(&self, skill: &str, name: &str, secret: &Secret) -> Result<(), SkillError> {
         if secret.0.is_empty() || secret.0.len() > MAX_SECRET_BYTES || secret.0.contains('\0') {
             return Err(SkillError::BadCredential { name: name.to_owned() });
         }
-        let value = secret.0.clone();
+        // Not a word of the value gets into the file once the keyring has it. A keyring that does not answer is no reason to refuse.
+        let in_keyring =
+            self.keyring.as_deref().map(|keyring| keyring.set(&self.account(skill, name), secret));
+        let kept = match in_keyring {
+            Some(Ok(())) => Kept::InKeyring,
+            Some(Err(_)) | None => Kept::Here(secret.0.clone()),
+        };
         self.change(|contents| {
-            contents.skills.entry(skill.to_owned()).or_default().insert(name.to_owned(), value);
+            contents.skills.entry(skill.to_owned()).or_default().insert(name.to_owned(), kept);
         })
     }
 
     fn remove(&self, skill: &str, name: &str) -> Result<bool, SkillError> {
-        self.change(|contents| {
-            let Some(names) = contents.skills.get_mut(skill) else { return false };
-            let was_there = names.remove(name).is_some();
+        let removed = self.change(|contents| {
+            let names = contents.skills.get_mut(skill)?;
+            let removed = names.remove(name);
             if names.is_empty() {
                 contents.skills.remove(skill);
             }
-            was_there
-        })
+            removed
+        })?;
+        if let Some(Kept::InKeyring) = removed {
+            let forgotten = self.keyring()?.remove(&self.account(skill, name));
+            forgotten.map_err(|reason| SkillError::Keyring { reason })?;
+        }
+        Ok(removed.is_some())
     }
 
     fn names(&self) -> Result<Vec<(String, String)>, SkillError> {
         let contents = self.read()?;
-        let names = |(skill, names): (String, BTreeMap<String, String>)| {
+        let names = |(skill, names): (String, BTreeMap<String, Kept>)| {
             names.into_keys().map(move |name| (skill.clone(), name)).collect::<Vec<_>>()
         };
         Ok(contents.skills.into_iter().flat_map(names).collect())

@@ -17,8 +17,9 @@ pub mod lifecycle;
 pub mod runnable;
 pub mod script;
 mod script_tool;
-pub mod search;
 mod skill;
+#[cfg(feature = "keyring")]
+pub mod system_keyring;
 mod tokens;
 mod trust;
 

@@ -65,7 +65,11 @@ pub fn run_script(run: &ScriptRun, settings: &StartSettings) -> Result<ScriptOut
         path: run.directory.clone(),
         reason,
     })?;
-    let here = [directory.clone()];
+    let mut settings = settings.clone();
+    settings.readable.push(directory.clone());
+    if run.writes {
+        settings.writable.push(directory.clone());
+    }
     let credentials = CredentialEnvironment::default();
     let start = Start {
         skill: &run.skill,
@@ -73,13 +77,11 @@ pub fn run_script(run: &ScriptRun, settings: &StartSettings) -> Result<ScriptOut
         script: &real,
         arguments: &run.arguments,
         directory: Some(&directory),
-        readable: &here,
-        writable: if run.writes { &here } else { &[] },
         needs: Needs::of_script(metadata.as_ref()),
         credentials: &credentials,
         max_line_bytes: run.max_output_bytes,
     };
-    let mut started = start.start(settings)?;
+    let mut started = start.start(&settings)?;
     started.process.close_input();
     let deadline = Instant::now() + run.timeout.min(Duration::from_secs(24 * 60 * 60));
     let mut stdout = Vec::new();

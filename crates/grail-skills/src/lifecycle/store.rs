@@ -27,6 +27,7 @@ use crate::error::SkillError;
 use crate::runnable::{Capability, Manifest, is_skill_id};
 use crate::skill::Skill;
 
+const USER_SCOPE: &str = "user";
 const RECORD_FILE: &str = "record.json";
 const VERSIONS_FOLDER: &str = "versions";
 const STAGING_PREFIX: &str = "staging-";
@@ -79,7 +80,7 @@ impl ActiveSkill {
 impl SkillStore {
     /// The skills that a user installed for all projects; `state` is the user's state folder.
     pub fn of_user(state: &Path) -> Self {
-        Self { folder: state.join("skills").join("user") }
+        Self { folder: state.join("skills").join(USER_SCOPE) }
     }
 
     /// The skills that a user installed for one project.
@@ -87,6 +88,16 @@ impl SkillStore {
         let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         let key = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
         Self { folder: state.join("skills").join(format!("project-{}", &key[..16])) }
+    }
+
+    /// Whether these are skills of the user, not of a project.
+    pub fn is_of_user(&self) -> bool {
+        self.scope_name() == USER_SCOPE
+    }
+
+    /// The name of the scope, for whatever else is kept by scope.
+    pub fn scope_name(&self) -> String {
+        self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// Every installed skill, by id, and what could not be read.

@@ -55,7 +55,7 @@ pub struct FenceReport {
     pub privileges: Wall,
     /// It reads and writes where it may, and nowhere else (Landlock).
     pub files: Wall,
-    /// No network, unless it was allowed; no sockets of other programs in any case (seccomp).
+    /// No network, unless it was allowed; in any case no sockets of other programs and no leaving the process group (seccomp).
     pub network: Wall,
     /// Memory, files, processes and processor time (resource limits).
     pub limits: Wall,
@@ -303,6 +303,9 @@ mod launcher {
             libc::SYS_ptrace,
             libc::SYS_request_key,
             libc::SYS_setns,
+            // Whoever leaves the group would not be ended with it.
+            libc::SYS_setpgid,
+            libc::SYS_setsid,
             libc::SYS_umount2,
             libc::SYS_unshare,
             libc::SYS_userfaultfd,

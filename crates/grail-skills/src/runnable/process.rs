@@ -331,10 +331,11 @@ fn attend(child: &mut Child, leader: &Leader) -> Ending {
 
 #[cfg(unix)]
 fn kill_group(id: u32) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    let Some(group) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return };
-    // The group may be gone already.
-    let _ = kill_process_group(group, Signal::KILL);
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+    let Some(leader) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return };
+    // Either may be gone already; and where nothing forbids it, the leader may have moved to another group.
+    let _ = kill_process_group(leader, Signal::KILL);
+    let _ = kill_process(leader, Signal::KILL);
 }
 
 fn command(program: &Program) -> Command {

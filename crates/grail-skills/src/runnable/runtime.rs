@@ -113,6 +113,12 @@ impl Surroundings {
         }
     }
 
+    /// The cache of the skill in a folder. Skills do not share one, since they can write to it; names prove nothing, so the place counts.
+    pub(crate) fn cache_of(&self, folder: &Path) -> PathBuf {
+        let hash = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
+        self.cache.join(&hash[..16])
+    }
+
     fn find_uv(&self) -> Option<PathBuf> {
         let name = format!("uv{}", env::consts::EXE_SUFFIX);
         let folders = env::split_paths(&self.search_path).filter(|folder| folder.is_absolute());
@@ -215,23 +221,17 @@ impl Runtime {
 
     /// What the program itself needs to be read.
     pub(crate) fn readable(&self) -> Vec<PathBuf> {
-        let interpreter = match self {
-            Self::Uv { interpreter, .. } => interpreter.as_ref(),
-            Self::Python(interpreter) => Some(interpreter),
-        };
         let mut paths = Vec::new();
-        if let Self::Uv { program, .. } = self {
-            paths.extend(
-                [Some(program.clone()), fs::canonicalize(program).ok(), managed_pythons()]
-                    .into_iter()
-                    .flatten(),
-            );
-        }
-        if let Some(interpreter) = interpreter {
-            paths.push(interpreter.stdlib.clone());
-            paths.extend(installation(&interpreter.executable));
-            paths.extend(fs::canonicalize(&interpreter.executable).ok().and_then(|real| installation(&real)));
-        }
+        let interpreter = match self {
+            Self::Python(interpreter) => Some(interpreter),
+            Self::Uv { program, interpreter } => {
+                let real = fs::canonicalize(program).unwrap_or_else(|_| program.clone());
+                paths.push(real);
+                paths.extend(managed_pythons());
+                interpreter.as_ref()
+            }
+        };
+        paths.extend(interpreter.map(installation).unwrap_or_default());
         paths
     }
 }
@@ -244,11 +244,21 @@ fn chosen_python(interpreter: Option<&Interpreter>) -> Vec<OsString> {
     interpreter.map(|one| vec!["--python".into(), executable(one).into_os_string()]).unwrap_or_default()
 }
 
-/// The folder above `bin`, unless that is the root of the system or a home folder.
-fn installation(executable: &Path) -> Option<PathBuf> {
-    let prefix = executable.parent()?.parent()?;
-    let is_whole_home = env::var_os("HOME").is_some_and(|home| Path::new(&home).starts_with(prefix));
-    (prefix.parent().is_some() && !is_whole_home).then(|| prefix.to_owned())
+/// The parts of an installation that Python reads. Not the folder above `bin` as a whole: that may be `.local` in somebody's home.
+fn installation(interpreter: &Interpreter) -> Vec<PathBuf> {
+    let mut paths = vec![interpreter.stdlib.clone()];
+    let prefix = |executable: &Path| Some(executable.parent()?.parent()?.to_owned());
+    if let Some(environment) =
+        prefix(&interpreter.executable).filter(|prefix| prefix.join("pyvenv.cfg").is_file())
+    {
+        paths.push(environment);
+    }
+    let real = fs::canonicalize(&interpreter.executable).unwrap_or_else(|_| interpreter.executable.clone());
+    if let Some(prefix) = prefix(&real) {
+        paths.extend(["lib", "lib64", "ssl", "share/zoneinfo"].iter().map(|part| prefix.join(part)));
+    }
+    paths.push(real);
+    paths
 }
 
 /// Where uv keeps the interpreters that it installed.
@@ -284,7 +294,7 @@ pub(crate) fn plain_environment(
     runtime: &Runtime,
     surroundings: &Surroundings,
     scratch: &Path,
-    skill: &str,
+    cache: &Path,
 ) -> Vec<(OsString, OsString)> {
     let mut pairs: Vec<(&str, OsString)> = vec![
         ("PATH", surroundings.search_path.clone()),
@@ -295,7 +305,7 @@ pub(crate) fn plain_environment(
         ("PYTHONDONTWRITEBYTECODE", "1".into()),
     ];
     if matches!(runtime, Runtime::Uv { .. }) {
-        pairs.push(("UV_CACHE_DIR", surroundings.cache.join(skill).into()));
+        pairs.push(("UV_CACHE_DIR", cache.into()));
         pairs.push(("UV_PYTHON_DOWNLOADS", "never".into()));
         pairs.extend(managed_pythons().map(|folder| ("UV_PYTHON_INSTALL_DIR", folder.into())));
     }

@@ -35,6 +35,10 @@ pub struct StartSettings {
     /// The program that puts up the fence and becomes the skill's program. Without one there is no fence.
     pub launcher: Option<PathBuf>,
     pub network: bool,
+    /// What a program may read beyond the system, its runtime and its skill's folder.
+    pub readable: Vec<PathBuf>,
+    /// Where a program may write besides its scratch folder.
+    pub writable: Vec<PathBuf>,
     pub limits: Limits,
     /// How much of stderr is kept.
     pub stderr_bytes: usize,
@@ -47,6 +51,8 @@ impl StartSettings {
             surroundings,
             launcher: None,
             network: false,
+            readable: Vec::new(),
+            writable: Vec::new(),
             limits: Limits::default(),
             stderr_bytes: 16 * 1024,
             fetch_timeout: Duration::from_secs(300),
@@ -80,8 +86,6 @@ pub(crate) struct Start<'a> {
     pub(crate) arguments: &'a [OsString],
     /// `None` for the scratch folder.
     pub(crate) directory: Option<&'a Path>,
-    pub(crate) readable: &'a [PathBuf],
-    pub(crate) writable: &'a [PathBuf],
     pub(crate) needs: Needs<'a>,
     pub(crate) credentials: &'a CredentialEnvironment,
     pub(crate) max_line_bytes: usize,
@@ -106,8 +110,6 @@ impl<'a> Start<'a> {
             script,
             arguments: &[],
             directory: None,
-            readable: &[],
-            writable: &[],
             needs: Needs::new(&skill.manifest, &skill.metadata),
             credentials,
             max_line_bytes: protocol::MAX_LINE_BYTES,
@@ -127,16 +129,16 @@ impl<'a> Start<'a> {
 
         let mut fence = Fence { network: settings.network, limits: settings.limits, ..Fence::default() };
         fence.admit(&runtime);
+        let cache = settings.surroundings.cache_of(&folder);
         fence.read.push(folder);
-        fence.read.extend(self.readable.iter().cloned());
+        fence.read.extend(settings.readable.iter().cloned());
         fence.write.push(scratch_path.clone());
-        fence.write.extend(self.writable.iter().cloned());
+        fence.write.extend(settings.writable.iter().cloned());
         if matches!(runtime, Runtime::Uv { .. }) {
-            let cache = settings.surroundings.cache.join(self.skill);
             fs::create_dir_all(&cache).map_err(not_started)?;
-            fence.write.push(cache);
+            fence.write.push(cache.clone());
         }
-        let environment = plain_environment(&runtime, &settings.surroundings, &scratch_path, self.skill);
+        let environment = plain_environment(&runtime, &settings.surroundings, &scratch_path, &cache);
         if !self.needs.packages.is_empty() {
             self.fetch(&runtime, &script, &fence, &environment, &scratch_path, settings)?;
         }

@@ -1,10 +1,13 @@
 //! Credentials: kept for their owner, handed to the skill alone, and shown nowhere.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use grail_skills::SkillError;
 use grail_skills::credentials::{
-    CredentialEnvironment, CredentialFile, CredentialStore, Redactor, Secret, is_reserved_variable,
+    CredentialEnvironment, CredentialFile, CredentialStore, Keyring, Redactor, Secret, is_reserved_variable,
 };
 use serde_json::json;
 
@@ -29,6 +32,69 @@ fn what_was_set_is_found_listed_and_removed() {
     assert!(store.remove("weather", "api-key").unwrap());
     assert!(!store.remove("weather", "api-key").unwrap());
     assert_eq!(store.get("weather", "api-key").unwrap(), None);
+}
+
+/// A keyring that keeps its values in memory, and can be locked.
+#[derive(Clone, Default)]
+struct MemoryKeyring {
+    values: Arc<Mutex<BTreeMap<String, Secret>>>,
+    is_locked: Arc<AtomicBool>,
+}
+
+impl MemoryKeyring {
+    fn open(&self) -> Result<MutexGuard<'_, BTreeMap<String, Secret>>, String> {
+        match self.is_locked.load(Ordering::Relaxed) {
+            true => Err("it is locked".to_owned()),
+            false => Ok(self.values.lock().unwrap()),
+        }
+    }
+}
+
+impl Keyring for MemoryKeyring {
+    fn get(&self, account: &str) -> Result<Option<Secret>, String> {
+        Ok(self.open()?.get(account).cloned())
+    }
+
+    fn set(&self, account: &str, secret: &Secret) -> Result<(), String> {
+        self.open()?.insert(account.to_owned(), secret.clone());
+        Ok(())
+    }
+
+    fn remove(&self, account: &str) -> Result<(), String> {
+        self.open()?.remove(account);
+        Ok(())
+    }
+}
+
+#[test]
+fn where_there_is_a_keyring_the_file_holds_names_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("user.json");
+    let keyring = MemoryKeyring::default();
+    let store = CredentialFile::with_keyring(&path, Some(Box::new(keyring.clone())));
+    store.set("weather", "api-key", &Secret::new(VALUE)).unwrap();
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        r#"{"version":1,"skills":{"weather":{"api-key":"in-keyring"}}}"#
+    );
+    assert_eq!(store.get("weather", "api-key").unwrap().unwrap().expose(), VALUE);
+    assert_eq!(keyring.open().unwrap().keys().collect::<Vec<_>>(), ["user/weather/api-key"]);
+
+    keyring.is_locked.store(true, Ordering::Relaxed);
+    let error = store.get("weather", "api-key").unwrap_err();
+    assert_eq!(error.to_string(), "the system's keyring cannot be used: it is locked");
+    assert_eq!(error.hint().unwrap(), "unlock it, or set the credential again");
+    // Without a keyring that answers, the value goes into the file.
+    store.set("weather", "other", &Secret::new("hunter22")).unwrap();
+    assert_eq!(store.get("weather", "other").unwrap().unwrap().expose(), "hunter22");
+    keyring.is_locked.store(false, Ordering::Relaxed);
+
+    assert!(store.remove("weather", "api-key").unwrap());
+    assert!(keyring.open().unwrap().is_empty());
+    // A program without the keyring says what is missing.
+    store.set("weather", "api-key", &Secret::new(VALUE)).unwrap();
+    let error = CredentialFile::new(&path).get("weather", "api-key").unwrap_err();
+    assert_eq!(error.to_string(), "the system's keyring cannot be used: there is none");
 }
 
 #[test]

@@ -103,6 +103,16 @@ fn other_processes_cannot_be_signalled() {
 }
 
 #[test]
+fn nothing_leaves_the_process_group() {
+    let Some(scratch) = Scratch::new("escapes") else { return };
+    let invocation = scratch.invoke(json!([["leave", "setsid"], ["leave", "setpgid"]])).unwrap();
+    if !stands(&invocation.fence) {
+        return;
+    }
+    assert_eq!(outcomes(&invocation), ["PermissionError", "PermissionError"]);
+}
+
+#[test]
 fn resources_are_limited() {
     let Some(mut scratch) = Scratch::new("escapes") else { return };
     scratch.settings.start.limits.address_bytes = 512 << 20;

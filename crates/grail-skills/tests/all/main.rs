@@ -18,6 +18,7 @@ mod proposal;
 mod protocol;
 mod runnable_skill;
 mod running;
-mod search;
+mod runtime;
+mod scripts;
 mod trust;
 mod validate;

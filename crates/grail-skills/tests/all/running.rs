@@ -284,6 +284,18 @@ fn a_connection_that_is_dropped_leaves_nothing() {
     assert_group_is_gone(process);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_skill_that_moves_to_another_group_is_ended_too() {
+    let Some(mut scratch) = Scratch::new("moves-away") else { return };
+    // Behind the fence it could not move.
+    scratch.settings.start.launcher = None;
+    let connection = scratch.open().unwrap();
+    let process = connection.process_id();
+    drop(connection);
+    assert!(is_gone(u64::from(process)));
+}
+
 #[test]
 fn a_daemon_answers_many_requests_with_one_process() {
     let Some(scratch) = Scratch::new("obeys") else { return };

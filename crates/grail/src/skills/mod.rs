@@ -2,12 +2,15 @@
 //!
 //! One file per group of subcommands. What they share is here: the catalogue of the project and of the user, and what is trusted.
 
+mod credentials;
 mod install;
+mod invoke;
 mod lifecycle;
 mod list;
 mod load;
 mod new;
 mod read;
+mod run;
 mod status;
 mod trust;
 mod validate;
@@ -34,10 +37,13 @@ pub enum Command {
     List(list::Arguments),
     Load(load::Arguments),
     Read(read::Arguments),
+    Run(run::Arguments),
     Validate(validate::Arguments),
     New(new::Arguments),
     Trust(trust::Arguments),
     Install(install::Arguments),
+    Invoke(invoke::Arguments),
+    Credentials(credentials::Arguments),
     Status(status::Arguments),
     Enable(lifecycle::EnableArguments),
     Disable(lifecycle::DisableArguments),
@@ -51,10 +57,13 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         Command::List(arguments) => list::run(&arguments, terminal),
         Command::Load(arguments) => load::run(&arguments, terminal),
         Command::Read(arguments) => read::run(&arguments, terminal),
+        Command::Run(arguments) => run::run(arguments, terminal),
         Command::Validate(arguments) => validate::run(&arguments, terminal),
         Command::New(arguments) => new::run(&arguments, terminal),
         Command::Trust(arguments) => trust::run(&arguments, terminal),
         Command::Install(arguments) => install::run(&arguments, terminal),
+        Command::Invoke(arguments) => invoke::run(&arguments, terminal),
+        Command::Credentials(arguments) => credentials::run(&arguments, terminal),
         Command::Status(arguments) => status::run(&arguments, terminal),
         Command::Enable(arguments) => lifecycle::enable(&arguments, terminal),
         Command::Disable(arguments) => lifecycle::disable(&arguments, terminal),

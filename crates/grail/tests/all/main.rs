@@ -21,6 +21,7 @@ mod run;
 mod scratch;
 mod skill_lifecycle;
 mod skills;
+mod skills_running;
 mod transform;
 mod tree;
 mod usage;
