@@ -71,3 +71,11 @@ sarif *path:
 # What the built-in rules say about the source distributions of the libraries they are about: nothing
 specificity:
     scripts/specificity
+
+# How good the scores of `grail skills search` are, and the coefficients that fitting gives
+skill-search *arguments:
+    cargo run -q --release -p grail-skills --example calibrate-search -- {{arguments}}
+
+# The word vectors of `grail skills search`, made anew
+word-vectors:
+    scripts/word-vectors

@@ -14,6 +14,20 @@ pub enum SkillError {
     Problem(#[from] SkillProblem),
     #[error(transparent)]
     Lifecycle(#[from] LifecycleProblem),
+    #[error("there is nothing to search for in `{query}`")]
+    EmptyQuery { query: String },
+    #[error("the embedder `{embedder}` failed: {reason}")]
+    Embedder { embedder: String, reason: String },
+    #[error("the embedder `{embedder}` returned {found} vectors for {expected} texts")]
+    VectorCount { embedder: String, expected: usize, found: usize },
+    #[error("the embedder `{embedder}` returned a vector of {found} numbers instead of {expected}")]
+    VectorSize { embedder: String, expected: usize, found: usize },
+    #[error("the embedder `{embedder}` returned a vector with something in it that is no number")]
+    VectorNumber { embedder: String },
+    #[error(
+        "the embedder `{embedder}` returned a vector without a direction: its length is 0 or beyond measure"
+    )]
+    VectorLength { embedder: String },
     #[error("there is no skill `{name}`")]
     Unknown { name: String, known: Vec<String> },
     #[error("cannot {action} `{}`: {reason}", path.display())]
@@ -91,6 +105,16 @@ impl SkillError {
                 Some(nearest) => format!("did you mean `{nearest}`? `grail skills list` has all of them"),
                 None => "`grail skills list` has all of them".to_owned(),
             }),
+            Self::EmptyQuery { .. } => {
+                Some("say what you want to do in a few words, such as `send an email`".to_owned())
+            }
+            Self::Embedder { .. }
+            | Self::VectorCount { .. }
+            | Self::VectorSize { .. }
+            | Self::VectorNumber { .. }
+            | Self::VectorLength { .. } => {
+                Some("search without it: the embedder that comes with Grail needs nothing".to_owned())
+            }
             Self::Outside { .. } => {
                 Some("name a file below the folder, such as `references/guide.md`".to_owned())
             }

@@ -17,6 +17,7 @@ pub mod lifecycle;
 pub mod runnable;
 pub mod script;
 mod script_tool;
+pub mod search;
 mod skill;
 #[cfg(feature = "keyring")]
 pub mod system_keyring;

@@ -20,5 +20,6 @@ mod runnable_skill;
 mod running;
 mod runtime;
 mod scripts;
+mod search;
 mod trust;
 mod validate;
