@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
         show(&staged, &arguments.folder, &capabilities, terminal)?;
     }
 
-    let handshake = super::lifecycle::handshake(&shelf);
+    let handshake = super::lifecycle::handshake(&shelf, &store);
     let settings = InstallSettings { accept, handshake: &handshake, on_step: &|_| {} };
     let result = lifecycle::install(&store, &arguments.folder, &settings);
     if terminal.format() == Format::Json {

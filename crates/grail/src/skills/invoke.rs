@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::Shelf;
 use super::credentials::credentials_of;
-use super::lifecycle::{ScopeArguments, connection_settings};
+use super::lifecycle::{ScopeArguments, settings_for};
 use super::run::report_gaps;
 use crate::Exit;
 use crate::cli::Format;
@@ -71,16 +71,14 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
     let shelf = Shelf::discover()?;
     let input = read_input(&arguments.input)?;
     let store = arguments.scope.store_of(&shelf, &arguments.skill)?;
-    let ActiveSkill { folder, manifest, record } = store.active(&arguments.skill)?;
-    let capabilities = record.current.map(|current| current.capabilities).unwrap_or_default();
+    let active = store.active(&arguments.skill)?;
+    // Declared or accepted; a package may do it where the script's own text does not show it.
+    let network = active.allows(&Capability::Network);
+    let ActiveSkill { folder, manifest, .. } = active;
     let credentials = CredentialEnvironment::resolve(&manifest, &credentials_of(&shelf, &store)?)?;
-    let mut settings = connection_settings(&shelf);
+    let mut settings = settings_for(&shelf, &store);
     let start = &mut settings.start;
-    // The programs of a project have no business with a skill that belongs to the user.
-    if store.is_of_user() {
-        start.surroundings.project_root = None;
-    }
-    start.network = capabilities.contains(&Capability::Network);
+    start.network = network;
     start.readable = real_paths(&arguments.read)?;
     start.writable = real_paths(&arguments.write)?;
     settings.request_timeout = Duration::from_secs(arguments.timeout);

@@ -118,8 +118,11 @@ impl ScopeArguments {
 }
 
 /// Starts a skill behind the fence, without network and without credentials, and greets it.
-pub(super) fn handshake(shelf: &Shelf) -> impl Fn(&Path, &Manifest) -> Result<(), String> {
-    let settings = connection_settings(shelf);
+pub(super) fn handshake(
+    shelf: &Shelf,
+    store: &SkillStore,
+) -> impl Fn(&Path, &Manifest) -> Result<(), String> {
+    let settings = settings_for(shelf, store);
     move |folder, _| {
         let skill = RunnableSkill::open(folder).map_err(|problem| problem.to_string())?;
         let connection = Connection::open(&skill, &CredentialEnvironment::default(), &settings)
@@ -137,6 +140,16 @@ pub(super) fn told(problem: &RunProblem) -> String {
     }
 }
 
+/// How a skill of this store is started.
+pub(super) fn settings_for(shelf: &Shelf, store: &SkillStore) -> ConnectionSettings {
+    let mut settings = connection_settings(shelf);
+    // The programs of a project have no business with a skill that belongs to the user.
+    if store.is_of_user() {
+        settings.start.surroundings.project_root = None;
+    }
+    settings
+}
+
 pub(super) fn connection_settings(shelf: &Shelf) -> ConnectionSettings {
     let mut start = StartSettings::new(Surroundings::of_this_process(Some(shelf.project.root.clone())));
     start.launcher = std::env::current_exe().ok();
@@ -146,7 +159,7 @@ pub(super) fn connection_settings(shelf: &Shelf) -> ConnectionSettings {
 pub(super) fn enable(arguments: &EnableArguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let shelf = Shelf::discover()?;
     let store = arguments.scope.store_of(&shelf, &arguments.id)?;
-    finish(lifecycle::enable(&store, &arguments.id, &handshake(&shelf)), terminal)
+    finish(lifecycle::enable(&store, &arguments.id, &handshake(&shelf, &store)), terminal)
 }
 
 pub(super) fn disable(arguments: &DisableArguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
@@ -162,7 +175,7 @@ pub(super) fn quarantine(arguments: &QuarantineArguments, terminal: &mut Termina
 pub(super) fn rollback(arguments: &RollbackArguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let shelf = Shelf::discover()?;
     let store = arguments.scope.store_of(&shelf, &arguments.id)?;
-    let result = lifecycle::rollback(&store, &arguments.id, &handshake(&shelf), &|_| {});
+    let result = lifecycle::rollback(&store, &arguments.id, &handshake(&shelf, &store), &|_| {});
     finish(result.map(|report| report.record), terminal)
 }
 

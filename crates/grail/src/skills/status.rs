@@ -10,7 +10,7 @@ use grail_skills::runnable::{RunnableSkill, check_health_once};
 use serde::Serialize;
 
 use super::Shelf;
-use super::lifecycle::{ScopeArguments, connection_settings, told};
+use super::lifecycle::{ScopeArguments, settings_for, told};
 use crate::Exit;
 use crate::cli::Format;
 use crate::render::{BOLD, ErrorRecord, GREEN, RED, RESET, Terminal, count, visible_line};
@@ -115,9 +115,10 @@ fn check(found: &mut Found, shelf: &Shelf) -> anyhow::Result<()> {
     if found.record.current.as_ref().is_none_or(|current| current.state != State::Active) {
         return Ok(());
     }
+    let settings = settings_for(shelf, &found.store);
     let asked = found.store.active(&id).map_err(|error| error.to_string()).and_then(|active| {
         let skill = RunnableSkill::open(active.folder).map_err(|problem| problem.to_string())?;
-        check_health_once(&skill, &CredentialEnvironment::default(), &connection_settings(shelf))
+        check_health_once(&skill, &CredentialEnvironment::default(), &settings)
             .map(|_| ())
             .map_err(|problem| told(&problem))
     });

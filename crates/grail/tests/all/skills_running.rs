@@ -8,26 +8,12 @@ use std::process::Stdio;
 use grail_skills::lifecycle::{InstallSettings, SkillStore, install};
 use serde_json::Value;
 
-use crate::scratch::{Scratch, render};
+use crate::scratch::{Scratch, has_python, render};
 
 const TEMPLATE: &str = include_str!("../../../../skills/python-skill/templates/skill.py");
 const SKILL: &str =
     "---\nname: greeter\ndescription: Greets people. Use when somebody arrives.\n---\n\nSay hello.\n";
 const GREET: &str = "import sys\nprint(f'hello {sys.argv[1]}\\x1b[31m')\nprint('greeted', file=sys.stderr)\nsys.exit(int(sys.argv[2]))\n";
-
-/// Whether scripts can be run here at all.
-fn has_python() -> bool {
-    let found = !grail_project::find_interpreters(None).is_empty();
-    if !found {
-        skip("there is no Python here to run skills with");
-    }
-    found
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped test has to be seen")]
-fn skip(reason: &str) {
-    eprintln!("SKIPPED: {reason}");
-}
 
 /// A project with an installed skill made from the template, which is called `example`.
 fn with_example(script: &str, manifest: &str) -> Scratch {
