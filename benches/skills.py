@@ -53,9 +53,9 @@ def main() -> None:
         for _ in range(options.rounds):
             for name, measure in rows.items():
                 times[name].append(measure())
-    print("| | ms, median | fastest |\n| --- | ---: | ---: |")
+    print("| | ms, fastest | median |\n| --- | ---: | ---: |")
     for name, milliseconds in times.items():
-        print(f"| {name} | {statistics.median(milliseconds):.1f} | {min(milliseconds):.1f} |")
+        print(f"| {name} | {min(milliseconds):.1f} | {statistics.median(milliseconds):.1f} |")
 
 
 def start(command: list[str]) -> float:
