@@ -85,6 +85,22 @@ fn imports_are_told_apart() {
     );
 }
 
+/// What one file imports, another one can use under a name that says nothing.
+#[test]
+fn files_of_one_skill_are_read_with_each_other_in_mind() {
+    let own = BTreeSet::from(["skill".to_owned(), "tools".to_owned()]);
+    let shown = |script: &str| {
+        let found = infer_capabilities(script, &own).capabilities();
+        found.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(shown("import os as o\n"), "dynamic");
+    assert_eq!(shown("from os import environ as e\n"), "env:*");
+    assert_eq!(shown("from io import open as o\n"), "files:write");
+    assert_eq!(shown("import asyncio\nimport json as j\n"), "");
+    assert_eq!(shown("import tools\ntools.asyncio.create_subprocess_exec('ls')\n"), "subprocess");
+    assert_eq!(shown("from tools import os\nos.remove('a')\n"), "files:write");
+}
+
 #[test]
 fn a_use_has_its_place() {
     let found = infer_capabilities("import os\n\nx = [os.system]\n", &BTreeSet::new());

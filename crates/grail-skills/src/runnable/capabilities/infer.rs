@@ -9,14 +9,16 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use grail_code::imports::is_standard_library;
-use grail_code::semantic::{BindingKind, Origin, Semantic, SymbolId, is_builtin};
+use grail_code::semantic::{BindingKind, Origin, ScopeKind, Semantic, SymbolId, is_builtin};
 use grail_code::tree::string_literal;
 use grail_code::{Context, Field, Kind, Node, Parsed, Source, parse_module};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use unicode_normalization::is_nfkc;
 
 use super::table::{
-    Effect, effect_of, effect_of_method, effect_of_path_method, is_inside, is_powerful_module,
+    Effect, effect_of, effect_of_method, effect_of_path_method, has_effects_below, is_inside,
+    is_powerful_module,
 };
 use super::{Capability, is_environment_name};
 
@@ -71,6 +73,7 @@ pub fn infer_capabilities(text: &str, own_modules: &BTreeSet<String>) -> ScriptC
         parsed: &parsed,
         semantic: &semantic,
         works_with_paths: false,
+        is_shared: own_modules.len() > 1,
         symbols: FxHashMap::default(),
         found: ScriptCapabilities::default(),
     };
@@ -97,6 +100,8 @@ struct Inference<'s, 'a> {
     parsed: &'a Parsed,
     semantic: &'s Semantic<'a>,
     works_with_paths: bool,
+    /// Other files of the skill may reach what this one imports.
+    is_shared: bool,
     /// What was found out about names, once for each: a file may bind and use one a hundred thousand times.
     symbols: FxHashMap<SymbolId, Rc<SymbolFacts>>,
     found: ScriptCapabilities,
@@ -164,6 +169,11 @@ impl<'a> Inference<'_, 'a> {
     }
 
     fn node(&mut self, node: Node<'a>) {
+        // Python takes `ｅｘｅｃ` for `exec`; who writes it so does not want it to be read.
+        let is_identifier = matches!(node.kind(), Kind::Name | Kind::Identifier);
+        if is_identifier && !node.text().is_ascii() && !is_nfkc(node.text()) {
+            self.add(Capability::Dynamic, node, "a name in other letters");
+        }
         match node.kind() {
             Kind::Import | Kind::ImportFrom => self.import(node),
             Kind::Name if node.context() == Some(Context::Load) => self.name(node),
@@ -176,6 +186,7 @@ impl<'a> Inference<'_, 'a> {
     /// An import shows what it brings in, whether or not it is used.
     fn import(&mut self, statement: Node<'a>) {
         let module = statement.child(Field::Module).map_or("", Node::text);
+        let scope = self.semantic.scope(self.semantic.scope_of(statement)).kind;
         for alias in statement.list(Field::Names) {
             let Some(name) = alias.child(Field::Name) else { continue };
             let dotted = match statement.kind() {
@@ -186,12 +197,24 @@ impl<'a> Inference<'_, 'a> {
                 Kind::ImportFrom => format!("{module}.{}", name.text()),
                 _ => name.text().to_owned(),
             };
-            // How a file is opened or which variable is read shows where the name is used.
+            if scope == ScopeKind::Class {
+                self.add(Capability::Dynamic, alias, format!("{dotted} as an attribute of a class"));
+            }
+            // Another file reaches it as `module.alias`, where nobody knows what it is.
+            let can_be_reached = self.is_shared && scope == ScopeKind::Module;
+            if can_be_reached && alias.child(Field::Asname).is_some() && has_effects_below(&dotted) {
+                self.add(Capability::Dynamic, alias, format!("{dotted} under another name"));
+            }
             for (name, effect) in effects(&dotted) {
-                if let Effect::Uses(capabilities) = effect {
-                    for capability in capabilities {
-                        self.add(capability.clone(), alias, name);
+                match effect {
+                    Effect::Uses(capabilities) => {
+                        for capability in capabilities {
+                            self.add(capability.clone(), alias, name);
+                        }
                     }
+                    // How a file is opened or which variable is read shows where the name is used: here, or who knows where.
+                    effect if can_be_reached => self.effect(alias, name, effect),
+                    _ => {}
                 }
             }
         }
@@ -256,7 +279,8 @@ impl<'a> Inference<'_, 'a> {
             (BindingKind::Import, Some(_)) => true,
             // `from os import path`, `from logging import os`
             (BindingKind::ImportFrom, Some(dotted)) => {
-                dotted == "os.path" || dotted.rsplit('.').next().is_some_and(is_powerful_module)
+                dotted == "os.path"
+                    || dotted.rsplit('.').next().is_some_and(|last| is_powerful_module(public(last)))
             }
             _ => false,
         });
@@ -353,7 +377,8 @@ impl<'a> Inference<'_, 'a> {
         }
         let is_named = self.dotted_names(object).iter().any(|dotted| !dotted.starts_with("builtins."));
         // Of `logging.os` the table knows; of `something().os` nobody does.
-        if !is_named && ["os", "sys", "builtins", "importlib", "subprocess", "posix"].contains(&name) {
+        if !is_named && ["os", "sys", "builtins", "importlib", "subprocess", "posix"].contains(&public(name))
+        {
             self.add(Capability::Dynamic, node, format!(".{name}"));
         }
         let is_called =
@@ -523,13 +548,18 @@ fn effects(dotted: &str) -> Vec<(&str, Effect)> {
     let mut found: Vec<(&str, Effect)> =
         effect_of(dotted).map(|effect| (dotted, effect)).into_iter().collect();
     for (at, _) in dotted.match_indices('.') {
-        let rest = &dotted[at + 1..];
+        let rest = public(&dotted[at + 1..]);
         let module = rest.split('.').next().unwrap_or(rest);
-        if is_powerful_module(module) {
+        if is_powerful_module(module) || rest.contains('.') {
             found.extend(effect_of(rest).map(|effect| (rest, effect)));
         }
     }
     found
+}
+
+/// Modules are often imported under a private name: `random._os` is `os`.
+fn public(name: &str) -> &str {
+    name.trim_start_matches('_')
 }
 
 /// The whole of the dotted name that starts with `name`, and how many parts follow.

@@ -39,6 +39,12 @@ pub(super) fn effect_of(name: &str) -> Option<Effect> {
     }
 }
 
+/// Whether something below a module means something.
+pub(super) fn has_effects_below(module: &str) -> bool {
+    let below = |name: &String| name.strip_prefix(module).is_some_and(|rest| rest.starts_with('.'));
+    EFFECTS.keys().any(below)
+}
+
 /// What a method does that has this name, whatever it is called on: the names are telling enough.
 pub(super) fn effect_of_method(name: &str) -> Option<Effect> {
     static EFFECTS: LazyLock<FxHashMap<&str, Effect>> = LazyLock::new(|| by_word(METHODS));
@@ -77,6 +83,7 @@ pub(super) fn is_powerful_module(name: &str) -> bool {
         "codecs",
         "io",
         "pathlib",
+        "bltns",
     ]
     .contains(&name)
 }
@@ -178,6 +185,8 @@ const TABLE: &[(&str, &str, Effect)] = &[
     ("", "importlib imp _imp runpy code codeop pickle _pickle cPickle marshal dill cloudpickle joblib pkgutil zipimport pdb bdb trace \
           profile cProfile timeit doctest site gc test idlelib lib2to3 jsonpickle RestrictedPython _xxsubinterpreters _interpreters", DYNAMIC),
     ("builtins", "getattr vars", Effect::AsksAttribute),
+    // What `enum` calls `builtins`.
+    ("", "bltns", DYNAMIC),
     ("operator", "attrgetter methodcaller", Effect::MakesGetter),
     ("importlib", "metadata", Effect::Nothing),
     ("importlib.metadata", "entry_points EntryPoint EntryPoints", DYNAMIC),
