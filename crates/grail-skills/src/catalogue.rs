@@ -5,16 +5,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use grail_rules::{BuiltInSkill, Origin, SKILLS_FOLDER};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{CatalogueCache, Stamp};
+use crate::cache::{CatalogueCache, Remembered, Stamp};
 use crate::evals::{BENCHMARK_FILE, Benchmark};
 use crate::home::state_folder;
-use crate::skill::{Document, MAX_SKILL_BYTES, SKILL_FILE, Skill, SkillFolder, document};
+use crate::skill::{Document, MAX_SKILL_BYTES, SKILL_FILE, Skill, SkillFolder, document, read_bounded};
 use crate::tokens::estimate_tokens;
 use crate::{MANIFEST_FILE, SkillError, SkillProblem};
 
@@ -112,19 +113,18 @@ impl Catalogue {
     /// Reads what every skill says about itself.
     pub fn discover(scopes: &Scopes) -> Self {
         let mut catalogue = Self::default();
-        let mut cache = scopes
-            .project
-            .as_deref()
-            .zip(scopes.state.as_deref())
-            .and_then(|(project, state)| CatalogueCache::open(project, state))
-            .unwrap_or_default();
+        let mut names = FxHashMap::default();
         let project = scopes.project.iter().map(|root| (root, PathBuf::new(), Origin::Project));
         let home = scopes.home.iter().map(|home| (home, PathBuf::from("~"), Origin::Home));
         for (root, shown, origin) in project.chain(home) {
-            catalogue.read_scope(root, &shown.join(SKILLS_FOLDER), origin, scopes.limits, &mut cache);
+            let shown = shown.join(SKILLS_FOLDER);
+            let scope = Scope { root, shown: &shown, origin, limits: scopes.limits };
+            let scope_name = if origin == Origin::Project { "project" } else { "home" };
+            let cache = CatalogueCache::open(scopes.project.as_deref(), scopes.state.as_deref(), scope_name);
+            let entries = catalogue.read_scope(&scope, cache);
+            catalogue.add_all(entries, &mut names);
         }
-        cache.save();
-        catalogue.add_all(built_in());
+        catalogue.add_all(built_in(), &mut names);
         catalogue
     }
 
@@ -135,50 +135,43 @@ impl Catalogue {
         })
     }
 
-    fn read_scope(
-        &mut self,
-        root: &Path,
-        shown: &Path,
-        origin: Origin,
-        limits: Limits,
-        cache: &mut CatalogueCache,
-    ) {
-        let found = find(root, shown, limits, &mut self.cut);
-        let stamps: Vec<Option<Stamp>> = found.par_iter().map(|found| Stamp::of(&found.folder)).collect();
-        let mut unknown = Vec::new();
-        let mut entries = Vec::with_capacity(found.len());
-        for (found, stamp) in found.iter().zip(stamps) {
-            match cache.take(&found.folder, stamp.as_ref(), origin) {
-                Some(entry) => entries.push(entry),
-                None => unknown.push((found, stamp)),
-            }
-        }
-        let read: Vec<_> = unknown.par_iter().map(|(found, _)| read_entry(found, origin)).collect();
-        for (outcome, (_, stamp)) in read.into_iter().zip(unknown) {
+    fn read_scope(&mut self, scope: &Scope, mut cache: CatalogueCache) -> Vec<CatalogueEntry> {
+        let (mut all, found) = find(scope, &mut cache, &mut self.cut);
+        let read: Vec<_> = found
+            .par_iter()
+            .map(|found| {
+                // Before the reading: what changes in between is seen the next time.
+                let stamp = if found.is_link { None } else { Stamp::of(&found.folder) };
+                read_entry(found, scope.origin).map(|entry| Remembered { entry, stamp })
+            })
+            .collect();
+        let mut has_news = false;
+        for outcome in read {
             match outcome {
-                Ok(entry) => {
-                    cache.remember(&entry, stamp);
-                    entries.push(entry);
+                Ok(new) => {
+                    has_news |= new.stamp.is_some();
+                    all.push(new);
                 }
                 Err(problem) => self.problems.push(problem),
             }
         }
+        cache.save(&all, has_news);
+        let mut entries: Vec<CatalogueEntry> = all.into_iter().map(|one| one.entry).collect();
         entries.sort_by(|a, b| (&a.skill.name, &a.shown).cmp(&(&b.skill.name, &b.shown)));
-        self.add_all(entries);
+        entries
     }
 
-    fn add_all(&mut self, entries: Vec<CatalogueEntry>) {
-        let mut known: FxHashMap<String, PathBuf> =
-            self.entries.iter().map(|entry| (entry.skill.name.clone(), entry.shown.clone())).collect();
+    /// `names` tells which entry has a name.
+    fn add_all(&mut self, entries: Vec<CatalogueEntry>, names: &mut FxHashMap<String, usize>) {
         for entry in entries {
-            match known.get(&entry.skill.name) {
+            match names.get(&entry.skill.name) {
                 Some(by) => self.shadowed.push(ShadowedSkill {
                     name: entry.skill.name,
                     folder: entry.shown,
-                    by: by.clone(),
+                    by: self.entries[*by].shown.clone(),
                 }),
                 None => {
-                    known.insert(entry.skill.name.clone(), entry.shown.clone());
+                    names.insert(entry.skill.name.clone(), self.entries.len());
                     self.entries.push(entry);
                 }
             }
@@ -186,18 +179,29 @@ impl Catalogue {
     }
 }
 
+/// One of the two folders.
+struct Scope<'s> {
+    root: &'s Path,
+    shown: &'s Path,
+    origin: Origin,
+    limits: Limits,
+}
+
 /// A folder with a `SKILL.md`.
 struct Found {
     folder: PathBuf,
     shown: PathBuf,
     name: String,
+    /// Where links lead is asked every time.
+    is_link: bool,
 }
 
-/// The skills of one scope, by name and then by path. A folder that is a skill is not searched for more.
-fn find(root: &Path, shown: &Path, limits: Limits, cut: &mut Vec<Cut>) -> Vec<Found> {
+/// The skills of one scope: those that are remembered, and those that have to be read. A folder that is a skill is not searched for more.
+fn find(scope: &Scope, cache: &mut CatalogueCache, cut: &mut Vec<Cut>) -> (Vec<Remembered>, Vec<Found>) {
+    let Scope { root, shown, limits, .. } = *scope;
     let top = root.join(SKILLS_FOLDER);
     let real_root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-    let mut found = Vec::new();
+    let (mut remembered, mut found) = (Vec::new(), Vec::new());
     let mut opened = 0;
     let mut too_deep = 0;
     let mut pending = vec![(top, shown.to_owned(), 0)];
@@ -209,9 +213,23 @@ fn find(root: &Path, shown: &Path, limits: Limits, cut: &mut Vec<Cut>) -> Vec<Fo
         }
         opened += 1;
         let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            let (folder, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let entries: Vec<(fs::DirEntry, fs::FileType)> = entries
+            .flatten()
+            .filter_map(|entry| Some((entry.file_type().ok()?, entry)))
+            .filter(|(kind, _)| kind.is_dir() || kind.is_symlink())
+            .map(|(kind, entry)| (entry, kind))
+            .collect();
+        let untouched: Vec<bool> = entries
+            .par_iter()
+            .map(|(entry, kind)| kind.is_dir() && cache.is_untouched(&entry.path(), || entry.metadata().ok()))
+            .collect();
+        for ((entry, kind), is_untouched) in entries.into_iter().zip(untouched) {
+            let folder = entry.path();
+            if is_untouched {
+                remembered.extend(cache.take(&folder));
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
             let shown = shown.join(&name);
             if kind.is_symlink() {
                 let Ok(real) = fs::canonicalize(&folder) else { continue };
@@ -225,16 +243,14 @@ fn find(root: &Path, shown: &Path, limits: Limits, cut: &mut Vec<Cut>) -> Vec<Fo
                 }
                 // A link to a skill is a skill; one to a folder of skills could lead round in circles.
                 if has_skill_file(&folder) {
-                    found.push(Found { folder, shown, name });
+                    found.push(Found { folder, shown, name, is_link: true });
                 }
-            } else if kind.is_dir() {
-                if has_skill_file(&folder) {
-                    found.push(Found { folder, shown, name });
-                } else if depth + 1 < limits.max_depth {
-                    pending.push((folder, shown, depth + 1));
-                } else {
-                    too_deep += 1;
-                }
+            } else if has_skill_file(&folder) {
+                found.push(Found { folder, shown, name, is_link: false });
+            } else if depth + 1 < limits.max_depth {
+                pending.push((folder, shown, depth + 1));
+            } else {
+                too_deep += 1;
             }
         }
     }
@@ -242,18 +258,29 @@ fn find(root: &Path, shown: &Path, limits: Limits, cut: &mut Vec<Cut>) -> Vec<Fo
         let message = format!("folders more than {} deep are not looked at: {too_deep}", limits.max_depth);
         cut.push(Cut { folder: shown.to_owned(), message });
     }
-    found.sort_by(|a, b| (&a.name, &a.shown).cmp(&(&b.name, &b.shown)));
-    if found.len() > limits.max_skills {
+    let number = remembered.len() + found.len();
+    if number > limits.max_skills {
         let message = format!(
-            "{} skills are there, only the first {} are read; left out: {}",
-            found.len(),
+            "{number} skills are there, only the first {} are read; left out: {}",
             limits.max_skills,
-            found.len() - limits.max_skills
+            number - limits.max_skills
         );
         cut.push(Cut { folder: shown.to_owned(), message });
-        found.truncate(limits.max_skills);
+        keep_first(&mut remembered, &mut found, limits.max_skills);
     }
-    found
+    (remembered, found)
+}
+
+/// Keeps the first skills by name and path, whether they are remembered or not.
+fn keep_first(remembered: &mut Vec<Remembered>, found: &mut Vec<Found>, number: usize) {
+    let mut places: Vec<(String, PathBuf)> =
+        remembered.iter().map(|one| (one.entry.skill.name.clone(), one.entry.shown.clone())).collect();
+    places.extend(found.iter().map(|found| (found.name.clone(), found.shown.clone())));
+    places.sort();
+    let Some((name, shown)) = places.get(number) else { return };
+    let limit = (name.as_str(), shown.as_path());
+    remembered.retain(|one| (one.entry.skill.name.as_str(), one.entry.shown.as_path()) < limit);
+    found.retain(|found| (found.name.as_str(), found.shown.as_path()) < limit);
 }
 
 fn has_skill_file(folder: &Path) -> bool {
@@ -263,7 +290,13 @@ fn has_skill_file(folder: &Path) -> bool {
 fn read_entry(found: &Found, origin: Origin) -> Result<CatalogueEntry, SkillProblem> {
     let shown = found.shown.join(SKILL_FILE);
     let folder = SkillFolder::Disk(found.folder.clone());
-    let bytes = folder.read(SKILL_FILE, MAX_SKILL_BYTES).map_err(|error| match error {
+    let path = found.folder.join(SKILL_FILE);
+    // Where links lead is asked only if there is one.
+    let bytes = match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => read_bounded(&path, MAX_SKILL_BYTES),
+        _ => folder.read(SKILL_FILE, MAX_SKILL_BYTES),
+    };
+    let bytes = bytes.map_err(|error| match error {
         SkillError::TooLarge { .. } => document::too_large(&shown),
         SkillError::File { reason, .. } => SkillProblem::new(&shown, 0, reason.to_string()),
         other => SkillProblem::new(&shown, 0, other.to_string()),
@@ -301,7 +334,13 @@ fn entry(document: Document, skill: Skill, shown: PathBuf) -> CatalogueEntry {
     }
 }
 
+/// Read once in the life of the program.
 fn built_in() -> Vec<CatalogueEntry> {
+    static BUILT_IN: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(read_built_in);
+    BUILT_IN.clone()
+}
+
+fn read_built_in() -> Vec<CatalogueEntry> {
     let read = |skill: BuiltInSkill| {
         let shown = Path::new("built-in").join(skill.name());
         let document = Document::read(&shown.join(SKILL_FILE), skill.file(SKILL_FILE)?).ok()?;

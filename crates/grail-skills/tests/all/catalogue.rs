@@ -284,7 +284,7 @@ fn age(path: &Path, seconds: u64) {
     fs::File::open(path).unwrap().set_modified(time).unwrap();
 }
 
-const CACHE: &str = ".grail/cache/skills/catalogue.json";
+const CACHE: &str = ".grail/cache/skills/project.json";
 
 #[test]
 fn what_is_remembered_is_used_while_the_files_look_untouched() {
