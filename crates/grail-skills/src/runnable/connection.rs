@@ -146,7 +146,17 @@ impl Connection {
     }
 
     /// Asks it to end, and ends it if it does not.
-    pub fn close(mut self) -> Leave {
+    pub fn close(self) -> Leave {
+        self.close_with_errors().0
+    }
+
+    /// As [`Connection::close`]; with the end of all that it wrote to stderr, which may lag behind its answers.
+    pub fn close_with_errors(mut self) -> (Leave, String) {
+        let leave = self.take_leave();
+        (leave, self.errors())
+    }
+
+    fn take_leave(&mut self) -> Leave {
         if self.started.process.is_killed() {
             return Leave::Killed;
         }

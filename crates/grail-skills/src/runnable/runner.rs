@@ -36,8 +36,8 @@ pub fn invoke_once(
     let asked = Instant::now();
     let answer = connection.invoke(input);
     let request = asked.elapsed();
-    let (stderr, fence) = (connection.errors(), connection.fence().clone());
-    let leave = connection.close();
+    let fence = connection.fence().clone();
+    let (leave, stderr) = connection.close_with_errors();
     Ok(Invocation { answer: answer?, stderr, fence, leave, handshake, request })
 }
 

@@ -134,10 +134,11 @@ fn with_uv(scratch: Option<Scratch>) -> Option<Scratch> {
     let mut scratch = scratch?;
     let mut settings = settings(scratch.folder.path());
     settings.start.surroundings.with_uv = true;
+    settings.start.surroundings.project_root = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into());
     match choose_runtime(&Needs::default(), &settings.start.surroundings) {
         Ok(Runtime::Uv { .. }) => {}
         _ => {
-            skip("there is no uv on PATH to start skills with");
+            skip("there is no uv on PATH or in .venv to start skills with");
             return None;
         }
     }
