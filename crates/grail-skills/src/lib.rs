@@ -18,6 +18,7 @@ pub mod runnable;
 pub mod script;
 mod script_tool;
 pub mod search;
+mod search_tool;
 mod skill;
 #[cfg(feature = "keyring")]
 pub mod system_keyring;
@@ -32,6 +33,7 @@ pub use evals::{BENCHMARK_FILE, Benchmark, EVALS_FILE, Eval, EvalKind, Evals};
 pub use home::state_folder;
 pub use runnable::{MANIFEST_FILE, Manifest};
 pub use script_tool::RunTool;
+pub use search_tool::SearchTool;
 pub use skill::{
     Document, FindingSource, MAX_BODY_LINES, MAX_BODY_TOKENS, MAX_SKILL_BYTES, SKILL_FILE, Skill, SkillFile,
     SkillFinding, SkillFolder, check_skill_name, is_valid_by_specification, migrate_front_matter,

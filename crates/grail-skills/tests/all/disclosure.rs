@@ -4,8 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use grail_rules::Origin;
+use grail_skills::search::SearchIndex;
 use grail_skills::{
-    Catalogue, CatalogueEntry, Conversation, Listing, RunTool, Scopes, SkillError, SkillTool,
+    Catalogue, CatalogueEntry, Conversation, Listing, RunTool, Scopes, SearchTool, SkillError, SkillTool,
     ToolDescription, Trust, estimate_tokens, load_skill, read_skill_file,
 };
 use serde_json::{Value, json};
@@ -311,6 +312,26 @@ fn scripts_run_for_a_model_once_their_skill_is_trusted() {
     }
     let answer = conversation.call("skills_run", &json!({"name": "middleware", "script": "scripts/add.py"}));
     assert_eq!(answer["error"], "the skill `middleware` is built in and has no scripts");
+}
+
+#[test]
+fn a_model_finds_trusted_skills_by_what_they_do() {
+    let project = folder(&[(
+        ".agents/skills/mine/SKILL.md",
+        &skill("mine", "Write ASGI middleware for authentication and logging."),
+    )]);
+    let catalogue = project_of(project.path());
+    let trust = Trust::open(None);
+    let search = SearchTool::new(SearchIndex::open(None), &catalogue, &trust).unwrap();
+    let mut conversation = Conversation::new(&catalogue, &trust).with_tool(search);
+    let call = json!({"query": "write middleware for authentication and logging", "limit": 2});
+    let found = conversation.call("skills_search", &call);
+    let found: Vec<&str> =
+        found["skills"].as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap()).collect();
+    assert_eq!(found.first(), Some(&"middleware"));
+    assert!(!found.contains(&"mine"));
+    let answer = conversation.call("skills_search", &json!({}));
+    assert_eq!(answer, json!({"error": "missing field `query`"}));
 }
 
 #[test]
