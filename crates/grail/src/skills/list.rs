@@ -149,7 +149,7 @@ fn exit(shelf: &Shelf) -> Exit {
     if shelf.catalogue.problems.is_empty() { Exit::Fine } else { Exit::CouldNotRun }
 }
 
-fn origin_name(origin: Origin) -> &'static str {
+pub(super) fn origin_name(origin: Origin) -> &'static str {
     match origin {
         Origin::Project => "project",
         Origin::Home => "home",
@@ -157,7 +157,7 @@ fn origin_name(origin: Origin) -> &'static str {
     }
 }
 
-fn trust_word(trust: TrustState) -> Option<&'static str> {
+pub(super) fn trust_word(trust: TrustState) -> Option<&'static str> {
     match trust {
         TrustState::Trusted => None,
         TrustState::Untrusted => Some("not trusted"),

@@ -11,6 +11,7 @@ mod load;
 mod new;
 mod read;
 mod run;
+mod search;
 mod status;
 mod trust;
 mod validate;
@@ -38,6 +39,7 @@ pub enum Command {
     Load(load::Arguments),
     Read(read::Arguments),
     Run(run::Arguments),
+    Search(search::Arguments),
     Validate(validate::Arguments),
     New(new::Arguments),
     Trust(trust::Arguments),
@@ -58,6 +60,7 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         Command::Load(arguments) => load::run(&arguments, terminal),
         Command::Read(arguments) => read::run(&arguments, terminal),
         Command::Run(arguments) => run::run(arguments, terminal),
+        Command::Search(arguments) => search::run(&arguments, terminal),
         Command::Validate(arguments) => validate::run(&arguments, terminal),
         Command::New(arguments) => new::run(&arguments, terminal),
         Command::Trust(arguments) => trust::run(&arguments, terminal),

@@ -22,6 +22,7 @@ mod scratch;
 mod skill_lifecycle;
 mod skills;
 mod skills_running;
+mod skills_search;
 mod transform;
 mod tree;
 mod usage;
