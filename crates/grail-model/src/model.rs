@@ -1,0 +1,62 @@
+//! The one trait, and how a stream becomes an answer.
+
+use std::pin::Pin;
+
+use futures_util::{Stream, StreamExt};
+
+use crate::{ChatRequest, Finish, ModelError, Reply, ToolCall};
+
+/// A longer answer is given up.
+pub const MAX_REPLY_BYTES: usize = 4 << 20;
+
+/// Somebody who can be asked.
+pub trait Model: Send + Sync {
+    /// The model that is asked, as it is named in messages.
+    fn name(&self) -> &str;
+
+    /// Asks. The answer comes piece by piece; dropping the stream ends the conversation.
+    fn chat<'m>(&'m self, request: &'m ChatRequest) -> ChatStream<'m>;
+}
+
+pub type ChatStream<'m> = Pin<Box<dyn Stream<Item = Result<ChatEvent, ModelError>> + Send + 'm>>;
+
+/// A piece of an answer. The last one is `Finished`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChatEvent {
+    Text(String),
+    ToolCall(ToolCall),
+    Finished(Finish),
+}
+
+/// Asks and waits for the whole answer; `hear` is told every piece as it comes.
+pub async fn collect(
+    model: &dyn Model,
+    request: &ChatRequest,
+    mut hear: impl FnMut(&ChatEvent),
+) -> Result<Reply, ModelError> {
+    let mut stream = model.chat(request);
+    let (mut text, mut tool_calls, mut bytes) = (String::new(), Vec::new(), 0);
+    while let Some(event) = stream.next().await {
+        let event = event?;
+        hear(&event);
+        match event {
+            ChatEvent::Text(piece) => {
+                bytes += piece.len();
+                text.push_str(&piece);
+            }
+            ChatEvent::ToolCall(call) => {
+                bytes += call.name.len() + call.arguments.to_string().len();
+                tool_calls.push(call);
+            }
+            ChatEvent::Finished(finish) if text.trim().is_empty() && tool_calls.is_empty() => {
+                return Err(ModelError::Empty { model: finish.model });
+            }
+            ChatEvent::Finished(finish) => return Ok(Reply { text, tool_calls, finish }),
+        }
+        if bytes > MAX_REPLY_BYTES {
+            return Err(ModelError::TooLong { model: model.name().to_owned(), limit: MAX_REPLY_BYTES });
+        }
+    }
+    let reason = "the stream ended before the answer did".to_owned();
+    Err(ModelError::Interrupted { model: model.name().to_owned(), reason })
+}
