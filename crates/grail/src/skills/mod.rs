@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use grail_project::Project;
+use grail_skills::lifecycle::SkillStore;
 use grail_skills::{Catalogue, Scopes, Skill, SkillProblem, Trust, TrustState, state_folder};
 
 use crate::Exit;
@@ -93,6 +94,14 @@ impl Shelf {
         let catalogue = Catalogue::discover(&Scopes::new(&project.root, home.as_deref()));
         let trust = Trust::open(state.as_deref());
         Ok(Self { project, catalogue, trust, state })
+    }
+
+    /// The runnable skills that can be invoked here: those installed for the project, then those for every project.
+    fn installed(&self) -> Vec<Skill> {
+        let Some(state) = &self.state else { return Vec::new() };
+        let mut skills = SkillStore::of_project(state, &self.project.root).active_skills();
+        skills.extend(SkillStore::of_user(state).active_skills());
+        skills
     }
 }
 

@@ -48,12 +48,17 @@ struct HitRecord<'a> {
     hit: &'a Hit,
     /// Whether the score says that it is the same thing.
     same: bool,
+    /// Whether it is a runnable skill that can be invoked.
+    installed: bool,
     trust: TrustState,
 }
 
 pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let shelf = Shelf::discover()?;
-    let skills: Vec<Skill> = shelf.catalogue.entries.iter().map(|entry| entry.skill.clone()).collect();
+    let installed = shelf.installed();
+    let is_installed = |skill: &Skill| installed.iter().any(|one| one.folder == skill.folder);
+    let told = shelf.catalogue.entries.iter().map(|entry| &entry.skill);
+    let skills: Vec<Skill> = told.chain(&installed).cloned().collect();
     let mut index = SearchIndex::open(Some(&shelf.project.root));
     index.update(&skills)?;
     index.save(&shelf.project.root);
@@ -63,7 +68,12 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
     if terminal.format() == Format::Json {
         let records = hits
             .iter()
-            .map(|hit| HitRecord { hit, same: hit.score >= SAME, trust: shelf.trust.state(&hit.skill) })
+            .map(|hit| HitRecord {
+                hit,
+                same: hit.score >= SAME,
+                installed: is_installed(&hit.skill),
+                trust: shelf.trust.state(&hit.skill),
+            })
             .collect();
         terminal.json(&SearchRecord {
             intent: &arguments.intent,
@@ -75,7 +85,11 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
         return Ok(exit);
     }
     for hit in &hits {
-        let mut about = vec![origin_name(hit.skill.origin).to_owned()];
+        let origin = match is_installed(&hit.skill) {
+            true => "installed",
+            false => origin_name(hit.skill.origin),
+        };
+        let mut about = vec![origin.to_owned()];
         about.extend(trust_word(shelf.trust.state(&hit.skill)).map(str::to_owned));
         let (name, about) = (visible_line(&hit.skill.name), about.join(", "));
         let color = if hit.score >= SAME { GREEN } else { "" };
@@ -83,7 +97,10 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
         terminal.line(format_args!("      {}", visible_line(&hit.why)))?;
     }
     let (shown, searched) = (hits.len(), count(index.len(), "skill"));
-    terminal.note(format_args!("{shown} of {searched} with a score of at least {}", arguments.threshold))?;
+    terminal.note(format_args!(
+        "{shown} found among {searched}; those below {} are not shown",
+        arguments.threshold
+    ))?;
     Ok(exit)
 }
 

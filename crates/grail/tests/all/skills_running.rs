@@ -170,3 +170,13 @@ fn with_input(scratch: &Scratch, arguments: &[&str], input: &str) -> std::proces
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     child.wait_with_output().unwrap()
 }
+
+#[test]
+fn an_installed_skill_is_found_by_what_it_does() {
+    let scratch = with_example(TEMPLATE, "");
+    let found = scratch.run(&["skills", "search", "count words", "--limit", "1"]);
+    let first = found.lines().next().unwrap_or_default();
+    assert!(first.ends_with("  example (installed)"), "{found}");
+    scratch.run(&["skills", "disable", "example"]);
+    assert!(!scratch.run(&["skills", "search", "count words"]).contains("(installed)"));
+}

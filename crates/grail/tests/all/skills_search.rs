@@ -22,13 +22,13 @@ fn a_sentence_finds_its_skill() {
     insta::assert_snapshot!(office.run(&["skills", "search", "send an email", "--limit", "1"]), @"
     0.97  send-email (project, not trusted)
           has `send`, `email`
-    ! 1 of 9 skills with a score of at least 0.1
+    ! 1 found among 9 skills; those below 0.1 are not shown
     exit 0
     ");
     insta::assert_snapshot!(office.run(&["skills", "search", "convert json to csv", "--limit", "1"]), @"
     0.49  csv-to-json (project, not trusted)
           has `convert`, `json`, `csv`; goes the other way round
-    ! 1 of 9 skills with a score of at least 0.1
+    ! 1 found among 9 skills; those below 0.1 are not shown
     exit 0
     ");
 }
@@ -37,7 +37,7 @@ fn a_sentence_finds_its_skill() {
 fn nothing_found_is_exit_1_and_no_word_is_exit_2() {
     let office = office();
     insta::assert_snapshot!(office.run(&["skills", "search", "bake a chocolate cake", "--threshold", "0.5"]), @"
-    ! 0 of 9 skills with a score of at least 0.5
+    ! 0 found among 9 skills; those below 0.5 are not shown
     exit 1
     ");
     insta::assert_snapshot!(office.run(&["skills", "search", "?!"]), @"
