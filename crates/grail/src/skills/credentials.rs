@@ -20,8 +20,8 @@ use crate::render::{BOLD, Failure, RESET, Terminal, visible_line};
 
 /// Look after the credentials of installed skills
 ///
-/// A skill declares in its manifest what it needs. The values are kept in a file that only you can read, outside of any project, and reach
-/// the skill's own process as environment variables. They are never printed, and taken out of what the skill prints.
+/// A skill declares in its manifest what it needs. The values are kept in the system's keyring, or where there is none in a file that only
+/// you can read, outside of any project, and reach the skill's own process as environment variables. They are never printed, and taken out of what the skill prints.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  grail skills credentials set weather api-key\n  \
                         pass show weather | grail skills credentials set weather api-key\n  \
@@ -88,12 +88,19 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
     }
 }
 
+/// Set to anything, it keeps credentials out of the system's keyring: for servers, and for tests, whose secrets are nobody's.
+#[cfg(feature = "keyring")]
+const NO_KEYRING: &str = "GRAIL_NO_KEYRING";
+
 /// Where the credentials of a scope's skills are. A project's skill does not get what was meant for the user's skill of the same name.
 pub(super) fn credentials_of(shelf: &Shelf, store: &SkillStore) -> Result<CredentialFile, SkillError> {
     let state = shelf.state.as_deref().ok_or(SkillError::NoHome)?;
     let path = state.join("credentials").join(format!("{}.json", store.scope_name()));
     #[cfg(feature = "keyring")]
-    let keyring = grail_skills::system_keyring::system_keyring();
+    let keyring = match std::env::var_os(NO_KEYRING) {
+        Some(_) => None,
+        None => grail_skills::system_keyring::system_keyring(),
+    };
     #[cfg(not(feature = "keyring"))]
     let keyring = None;
     Ok(CredentialFile::with_keyring(path, keyring))

@@ -39,7 +39,7 @@ impl Scratch {
         let mut command = Command::new(env!("CARGO_BIN_EXE_grail"));
         command.args(arguments).current_dir(self.root()).env("COLUMNS", "100");
         // The skills of whoever runs the tests are not theirs.
-        command.env("HOME", self.path("no-home"));
+        command.env("HOME", self.path("no-home")).env("GRAIL_NO_KEYRING", "1");
         for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CI", "XDG_STATE_HOME"] {
             command.env_remove(variable);
         }
