@@ -9,6 +9,7 @@ mod credentials;
 mod disclosure;
 mod evals;
 mod fence;
+mod fuzz;
 mod inline_metadata;
 mod install;
 mod known_defects;
