@@ -14,14 +14,42 @@ const MAX_LINES: usize = 700;
 const LONG_FILES: [(&str, usize); 0] = [];
 
 /// Which workspace crates a crate may name. Crates that may name any are absent.
-const ALLOWED_EDGES: [(&str, &[&str]); 7] = [
+const ALLOWED_EDGES: [(&str, &[&str]); 9] = [
     ("grail-code", &[]),
     ("grail-project", &["grail-code"]),
     ("grail-sandbox", &["grail-code"]),
     ("grail-rules", &["grail-code", "grail-project", "grail-sandbox"]),
     ("grail-skills", &["grail-code", "grail-project", "grail-rules"]),
     ("grail-model", &[]),
-    ("grail", &["grail-code", "grail-project", "grail-sandbox", "grail-rules", "grail-skills"]),
+    (
+        "grail-agent",
+        &["grail-code", "grail-project", "grail-sandbox", "grail-rules", "grail-skills", "grail-model"],
+    ),
+    (
+        "grail-server",
+        &[
+            "grail-code",
+            "grail-project",
+            "grail-sandbox",
+            "grail-rules",
+            "grail-skills",
+            "grail-model",
+            "grail-agent",
+        ],
+    ),
+    (
+        "grail",
+        &[
+            "grail-code",
+            "grail-project",
+            "grail-sandbox",
+            "grail-rules",
+            "grail-skills",
+            "grail-model",
+            "grail-agent",
+            "grail-server",
+        ],
+    ),
 ];
 
 /// Names that say nothing about what is inside.

@@ -1,0 +1,1 @@
+//! From a sentence to an approved change.

@@ -1,0 +1,1 @@
+//! Grail for other programs.
