@@ -1,1 +1,34 @@
 //! From a sentence to an approved change.
+//!
+//! A [`Workspace`] holds what the work is done with; whatever is written goes into its [`Staging`]. [`check_artifact`] takes code through
+//! the layers. A [`Dialogue`] is the loop between a model and its tools. What comes out is a [`Proposal`], which a person approves.
+//! Every step is an [`Event`].
+
+pub mod artifact;
+mod clock;
+pub mod code_mode;
+mod dialogue;
+mod error;
+mod event;
+pub mod generate;
+pub mod prompt;
+mod proposal;
+mod shadow;
+mod staging;
+mod workspace;
+
+pub use artifact::{ArtifactCode, ArtifactReport, ArtifactSettings, check_artifact};
+pub use clock::{Clock, StoppedClock, SystemClock};
+pub use code_mode::CodeMode;
+pub use dialogue::{
+    Approver, Called, Dialogue, DialogueLimits, Mode, NobodyApproves, Notice, Prices, Turn, definition,
+};
+pub use error::AgentError;
+pub use event::{Event, EventKind, EventSink, JsonlSink, NoEvents, RememberedEvents, Session};
+pub use proposal::{
+    FileChecks, ModelIdentity, Proposal, ProposalState, ProposalStore, ProposedFile, ReviewFinding,
+    RulesIdentity,
+};
+pub use shadow::Shadow;
+pub use staging::{Staging, clean_path};
+pub use workspace::{Surroundings, Workspace};

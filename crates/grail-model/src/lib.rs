@@ -17,5 +17,5 @@ pub use message::{
     ChatRequest, Finish, FinishReason, Message, Reply, Role, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
 pub use model::{ChatEvent, ChatStream, MAX_REPLY_BYTES, Model, collect};
-pub use replay::{Recorder, Recording, Replay};
+pub use replay::{Exchange, Recorder, Recording, Replay};
 pub use scripted::{Scripted, Step};

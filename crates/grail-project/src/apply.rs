@@ -139,6 +139,12 @@ impl ChangeSet {
 }
 
 fn refuse_broken(path: &Path, before: Option<&Source>, text: &str) -> Result<(), ProjectError> {
+    // Only Python is parsed: a change may bring a document or a manifest along.
+    let is_other =
+        path.extension().is_some_and(|ending| ending != "py" && ending != "pyi" && ending != "pyw");
+    if is_other {
+        return Ok(());
+    }
     let parsed = grail_code::parse_module(Source::from_text(text));
     let Some(problem) = parsed.diagnostics().first() else {
         return Ok(());

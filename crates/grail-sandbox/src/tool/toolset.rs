@@ -111,6 +111,25 @@ impl Toolset {
         self.entries.is_empty()
     }
 
+    /// Calls a tool as a host does, by the names of its arguments. Whether it needs approval is for the host to ask first.
+    ///
+    /// # Errors
+    /// What sandboxed code would see as an exception: a `TypeError` for arguments that do not fit, whatever the tool raises.
+    pub async fn call_with(
+        &self,
+        tool: &str,
+        arguments: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<serde_json::Value, ToolError> {
+        let keyword = |(name, value): (String, serde_json::Value)| {
+            let value = Value::from_json(&value)
+                .map_err(|error| ToolError::value_error(format!("the argument `{name}` {error}")))?;
+            Ok((name, value))
+        };
+        let keywords = arguments.into_iter().map(keyword).collect::<Result<_, ToolError>>()?;
+        let call = Call { tool: tool.to_owned(), arguments: Vec::new(), keywords };
+        self.call(call).await.map(|value| value.to_json())
+    }
+
     /// Calls a tool through its middleware. A panic of the handler is its failure, not ours.
     pub(crate) async fn call(&self, call: Call) -> Result<Value, ToolError> {
         let Some(entry) = self.entry(&call.tool) else {

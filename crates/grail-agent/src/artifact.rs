@@ -1,0 +1,307 @@
+//! One artifact through its layers: parsed, checked by the rules of its kind, fixed where a rule knows how, then shown to other tools.
+//!
+//! What comes back is the same whether a model, a template or another program wrote the code: where it goes, what each layer says, what
+//! was fixed, and what is left, with lines and hints that a model can act on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use grail_code::{Source, parse_module};
+use grail_rules::layers::{self, LayerStatus};
+use grail_rules::{ArtifactKind, Checker, Finding, Layer, Pack, PythonRules, Safety};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::AgentError;
+use crate::event::EventKind;
+use crate::shadow::Shadow;
+use crate::workspace::Workspace;
+
+/// More findings are counted, not told: a model mends the first ones first.
+const MAX_TOLD: usize = 20;
+/// Longer code is no artifact.
+const MAX_CODE_BYTES: usize = 256 * 1024;
+
+/// What a model hands in.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ArtifactCode {
+    /// The kind of artifact: component, service, view, test and so on.
+    pub artifact_type: String,
+    /// Its name, such as `UserCard` or `user_profile_view`.
+    pub name: String,
+    /// What it is for, in a sentence.
+    pub description: String,
+    /// The whole Python file.
+    pub code: String,
+}
+
+/// What came of an artifact.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArtifactReport {
+    /// Whether every layer that could run is content; then the file is part of the proposal.
+    pub success: bool,
+    /// Where the file goes, below the project's root.
+    pub path: String,
+    /// What each layer says, in the order in which they ran.
+    pub layers: Vec<LayerResult>,
+    /// Fixes that were made, by rule.
+    pub fixed: BTreeMap<String, usize>,
+    /// What has to be mended, by place.
+    pub problems: Vec<Problem>,
+    /// Problems that are not told for want of room.
+    pub more_problems: usize,
+    /// What to do next.
+    pub next: String,
+}
+
+/// One layer of a check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerResult {
+    /// syntax, rules, lint, types or tests.
+    pub layer: String,
+    /// passed, failed, skipped, unavailable or broken (the tool itself failed).
+    pub status: String,
+    /// How many problems it found.
+    pub findings: usize,
+    /// The tool with its version, or why it did not run.
+    pub detail: String,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// The file, below the project's root.
+    pub path: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1.
+    pub column: u32,
+    pub layer: String,
+    /// The rule that says so.
+    pub rule: String,
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// How artifacts are checked.
+#[derive(Clone, Debug, Default)]
+pub struct ArtifactSettings {
+    /// Only these layers; without any, those that the kind asks for.
+    pub layers: Vec<Layer>,
+    /// Where the file goes, if not where the kind says.
+    pub path: Option<String>,
+    /// A file that exists may be replaced.
+    pub may_replace: bool,
+}
+
+/// Checks and fixes an artifact; if it passes, it is staged.
+pub fn check_artifact(
+    workspace: &Workspace,
+    artifact: &ArtifactCode,
+    settings: &ArtifactSettings,
+) -> Result<ArtifactReport, AgentError> {
+    let (_, kind) = find_kind(workspace, &artifact.artifact_type)?;
+    if artifact.code.len() > MAX_CODE_BYTES {
+        return Err(AgentError::Other {
+            message: format!("the code has more than {MAX_CODE_BYTES} bytes"),
+            hint: Some("one artifact is one file; make several".to_owned()),
+        });
+    }
+    let path = match &settings.path {
+        Some(path) => crate::staging::clean_path(path)?,
+        None => path_for(workspace, &kind, &artifact.name)?,
+    };
+    if !settings.may_replace && workspace.staging.read_from_disk(&path)?.is_some() {
+        return Err(AgentError::Exists { path });
+    }
+    let (text, mut report) = check_text(workspace, Some(&kind.name), &path, &artifact.code)?;
+    if report.success {
+        let previous = workspace.staging.staged().remove(&path);
+        workspace.staging.write(&path, text)?;
+        let wanted = |layer: &Layer| match settings.layers.is_empty() {
+            true => kind.checks.contains(layer),
+            false => settings.layers.contains(layer),
+        };
+        run_tools(workspace, &[path.as_str()], wanted, &mut report)?;
+        if !report.success {
+            // What does not pass is not part of the proposal.
+            match previous {
+                Some(Some(text)) => drop(workspace.staging.write(&path, text)?),
+                _ => workspace.staging.forget(&path),
+            }
+        }
+    }
+    report.next = next_step(&report);
+    workspace.artifacts.push(report.clone());
+    workspace.session.emit(EventKind::ArtifactChecked {
+        kind: kind.name.clone(),
+        path: report.path.clone(),
+        ok: report.success,
+        report: serde_json::to_value(&report).unwrap_or_default(),
+    });
+    Ok(report)
+}
+
+/// Syntax, rules and safe fixes for a text that is meant to be at `path`. The text comes back as fixing left it.
+pub fn check_text(
+    workspace: &Workspace,
+    kind: Option<&str>,
+    path: &str,
+    code: &str,
+) -> Result<(String, ArtifactReport), AgentError> {
+    let shown: Arc<str> = path.into();
+    let module = workspace.module_of(path);
+    let parsed = parse_module(Source::from_text(code));
+    let mut report = ArtifactReport {
+        success: false,
+        path: path.to_owned(),
+        layers: Vec::new(),
+        fixed: BTreeMap::new(),
+        problems: Vec::new(),
+        more_problems: 0,
+        next: String::new(),
+    };
+    if !parsed.is_valid() {
+        let rules = workspace.rules(None)?;
+        let checker = Checker { rules: &rules, python: None };
+        let mut findings = checker.check_parsed(&shown, &module, &parsed).report.findings;
+        findings.retain(|finding| finding.layer == Layer::Syntax);
+        report.layers.push(layer_result(Layer::Syntax, findings.len(), String::new()));
+        report.tell(&findings);
+        return Ok((code.to_owned(), report));
+    }
+    let python: &dyn PythonRules = workspace.python_rules();
+    let rules = match kind {
+        // Code that is plainly of its kind is judged as it is. Code that is not must be made to be: then everything in it is meant.
+        Some(kind) => {
+            let natural = workspace.rules(None)?;
+            let found = Checker { rules: &natural, python: None }.check_parsed(&shown, &module, &parsed);
+            let is_recognised = found.report.artifacts.iter().any(|artifact| artifact.kind == kind);
+            workspace.rules((!is_recognised).then_some(kind))?
+        }
+        None => workspace.rules(None)?,
+    };
+    let checker = Checker { rules: &rules, python: Some(python) };
+    let fixed = checker.fix(&shown, &module, code, Safety::Safe);
+    report.fixed = fixed.applied.iter().map(|(rule, count)| (rule.to_string(), *count)).collect();
+    let failures: Vec<Finding> = fixed.findings.into_iter().filter(Finding::is_failure).collect();
+    report.layers.push(layer_result(Layer::Syntax, 0, String::new()));
+    report.layers.push(layer_result(
+        Layer::Rules,
+        failures.len(),
+        format!("{} rules in force", rules.rules().len()),
+    ));
+    report.success = failures.is_empty();
+    report.tell(&failures);
+    Ok((fixed.text, report))
+}
+
+/// The layers of other tools, on the project as it would be.
+pub fn run_tools(
+    workspace: &Workspace,
+    paths: &[&str],
+    is_wanted: impl Fn(&Layer) -> bool,
+    report: &mut ArtifactReport,
+) -> Result<(), AgentError> {
+    let wanted: Vec<Layer> =
+        [Layer::Lint, Layer::Types, Layer::Tests].into_iter().filter(is_wanted).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let shadow = Shadow::make(&workspace.project, &workspace.staging)?;
+    let files: Vec<Arc<str>> = paths.iter().map(|path| Arc::from(*path)).collect();
+    for mut layer in layers::run_all(&shadow.project, &wanted, &files)? {
+        let findings = std::mem::take(&mut layer.findings);
+        let failures: Vec<Finding> = findings.into_iter().filter(Finding::is_failure).collect();
+        let (status, detail) = match layer.status {
+            LayerStatus::Ran { tool, .. } => {
+                let status = if failures.is_empty() { "passed" } else { "failed" };
+                (status, tool.unwrap_or_default())
+            }
+            LayerStatus::Skipped { reason } => ("skipped", reason),
+            LayerStatus::Unavailable { tool, hint } => {
+                ("unavailable", format!("`{tool}` is not installed; {hint}"))
+            }
+            LayerStatus::Failed { message, .. } => ("broken", message),
+        };
+        report.success &= failures.is_empty() && status != "broken";
+        let name = layer.layer.name().to_owned();
+        report.layers.push(LayerResult {
+            layer: name,
+            status: status.to_owned(),
+            findings: failures.len(),
+            detail,
+        });
+        report.tell(&failures);
+    }
+    Ok(())
+}
+
+/// A kind by its name, with its pack.
+pub fn find_kind<'w>(
+    workspace: &'w Workspace,
+    name: &str,
+) -> Result<(&'w Pack, Arc<ArtifactKind>), AgentError> {
+    let wanted = name.trim().to_lowercase().replace(['_', ' '], "-");
+    let mut kinds = workspace.library.kinds();
+    let found = kinds.find(|(_, kind)| kind.name == wanted).map(|(pack, kind)| (pack, Arc::clone(kind)));
+    found.ok_or_else(|| {
+        let mut known: Vec<String> = workspace.library.kinds().map(|(_, kind)| kind.name.clone()).collect();
+        known.sort();
+        known.dedup();
+        AgentError::UnknownKind { kind: wanted.chars().take(80).collect(), known }
+    })
+}
+
+/// Where a new artifact goes: inside the project's package if there is one, except for tests.
+pub fn path_for(workspace: &Workspace, kind: &ArtifactKind, name: &str) -> Result<String, AgentError> {
+    let bad = || AgentError::BadName { kind: kind.name.clone(), name: name.chars().take(80).collect() };
+    let relative = kind.path_for(name).ok_or_else(bad)?;
+    let relative = relative.to_str().ok_or_else(bad)?.to_owned();
+    let package = workspace.package_folder().filter(|_| !relative.starts_with("tests/"));
+    crate::staging::clean_path(&match package {
+        Some(folder) => format!("{folder}/{relative}"),
+        None => relative,
+    })
+}
+
+impl ArtifactReport {
+    fn tell(&mut self, findings: &[Finding]) {
+        let room = MAX_TOLD.saturating_sub(self.problems.len());
+        self.problems.extend(findings.iter().take(room).map(Problem::from));
+        self.more_problems += findings.len().saturating_sub(room);
+    }
+}
+
+impl From<&Finding> for Problem {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            path: finding.path.to_string(),
+            line: finding.start.line,
+            column: finding.start.column,
+            layer: finding.layer.name().to_owned(),
+            rule: finding.rule.to_string(),
+            message: finding.message.clone(),
+            hint: finding.help.clone().or_else(|| finding.fix.as_ref().map(|fix| fix.title.clone())),
+        }
+    }
+}
+
+fn layer_result(layer: Layer, findings: usize, detail: String) -> LayerResult {
+    let status = if findings == 0 { "passed" } else { "failed" };
+    LayerResult { layer: layer.name().to_owned(), status: status.to_owned(), findings, detail }
+}
+
+fn next_step(report: &ArtifactReport) -> String {
+    match (report.success, report.problems.first()) {
+        (true, _) => {
+            format!("`{}` is part of the proposal; say what was made, or make the next one", report.path)
+        }
+        (false, Some(first)) => {
+            format!("mend the problems, beginning with line {}, and hand in the whole file again", first.line)
+        }
+        (false, None) => "a tool could not do its work; nothing about the code is known".to_owned(),
+    }
+}

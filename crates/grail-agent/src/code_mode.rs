@@ -1,0 +1,140 @@
+//! Code mode: the model writes one program that calls tools as functions, instead of asking for them one by one.
+//!
+//! The program runs in the sandbox with exactly the tools on offer. It is type-checked against their stubs before it runs, and whatever
+//! becomes of it comes back as something the model can act on. A call that needs approval waits for it; the program cannot go round it.
+
+use grail_model::ToolDefinition;
+use grail_sandbox::{
+    Context, Ending, Outcome, Policies, Preset, Step, ToolError, Toolset, WorkerConfig, Workers,
+};
+use serde_json::{Value as Json, json};
+
+use crate::AgentError;
+use crate::dialogue::refused;
+use crate::workspace::Workspace;
+
+/// The one tool of this mode.
+pub const EXECUTE_CODE: &str = "execute_code";
+
+pub struct CodeMode {
+    context: Context,
+}
+
+impl CodeMode {
+    pub async fn start(workspace: &Workspace, tools: Toolset) -> Result<Self, AgentError> {
+        let workers = Workers::start(WorkerConfig::new(workspace.program.clone())).await?;
+        let policy = Policies::default()
+            .resolve(Preset::AiAgent.name())
+            .map_err(|error| AgentError::Other { message: error.to_string(), hint: None })?;
+        let context = Context::builder().tools(tools).policy(policy).result_optional().build(workers)?;
+        Ok(Self { context })
+    }
+
+    pub fn definition() -> ToolDefinition {
+        ToolDefinition {
+            name: EXECUTE_CODE.to_owned(),
+            description: "Run a Python program. The functions of the stubs are there without an import; what is printed and the last \
+                          expression come back."
+                .to_owned(),
+            parameters: json!({
+                "type": "object",
+                "properties": {"code": {"type": "string", "description": "The program"}},
+                "required": ["code"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    /// What the model is shown: the functions it may call, as stubs.
+    pub fn stubs(&self) -> &str {
+        self.context.stubs()
+    }
+
+    /// Runs a program. Calls that need approval are put to `is_allowed`.
+    pub async fn run(&self, code: &str, is_allowed: &(dyn Fn(&str, &Json) -> bool + Sync)) -> Json {
+        let mut step = self.context.start(code, Json::Null).await;
+        loop {
+            step = match step {
+                Step::Finished(outcome) => return told(&outcome),
+                Step::Suspended(suspended) => {
+                    if !suspended.needs_approval() {
+                        suspended.call_tool().await
+                    } else {
+                        let keywords: serde_json::Map<_, _> = suspended
+                            .keywords()
+                            .iter()
+                            .map(|(name, value)| (name.clone(), value.to_json()))
+                            .collect();
+                        let arguments: Vec<Json> =
+                            suspended.arguments().iter().map(grail_sandbox::Value::to_json).collect();
+                        let arguments = json!({"arguments": arguments, "keywords": keywords});
+                        match is_allowed(suspended.tool(), &arguments) {
+                            true => suspended.call_tool().await,
+                            false => {
+                                let error: ToolError = refused(suspended.tool());
+                                suspended.fail(error).await
+                            }
+                        }
+                    }
+                }
+            };
+        }
+    }
+}
+
+/// An outcome as a model is told it: what was printed, the last value, or what to mend.
+fn told(outcome: &Outcome) -> Json {
+    let mut told = json!({});
+    if !outcome.printed.text.is_empty() {
+        told["printed"] = outcome.printed.text.clone().into();
+    }
+    match &outcome.ending {
+        Ending::Value { value } => told["value"] = value.to_json(),
+        ending => {
+            told["error"] = serde_json::to_value(ending).unwrap_or_default();
+            if let Some(advice) = ending.advice() {
+                told["hint"] = advice.into();
+            }
+        }
+    }
+    told
+}
+
+/// The program in an answer that is no tool call: the only fenced block of Python, if there is exactly one.
+pub fn program_in(text: &str) -> Option<String> {
+    let mut programs = fenced_blocks(text)
+        .into_iter()
+        .filter(|(language, _)| matches!(language.as_str(), "python" | "py" | ""));
+    match (programs.next(), programs.next()) {
+        (Some((_, program)), None) => Some(program),
+        _ => None,
+    }
+}
+
+/// Fenced blocks of Markdown: language and text.
+pub(crate) fn fenced_blocks(text: &str) -> Vec<(String, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(String, String, String)> = None;
+    for line in text.lines() {
+        let stripped = line.trim_start();
+        match &mut open {
+            None if stripped.starts_with("```") || stripped.starts_with("~~~") => {
+                let mark: String =
+                    stripped.chars().take_while(|character| *character == '`' || *character == '~').collect();
+                let language =
+                    stripped[mark.len()..].split_whitespace().next().unwrap_or_default().to_lowercase();
+                open = Some((mark, language, String::new()));
+            }
+            None => {}
+            Some((mark, language, body)) if stripped.trim_end() == mark => {
+                blocks.push((std::mem::take(language), std::mem::take(body)));
+                open = None;
+            }
+            Some((_, _, body)) => {
+                body.push_str(line);
+                body.push('\n');
+            }
+        }
+    }
+    blocks
+}

@@ -1,0 +1,458 @@
+//! The loop: a model is asked, what it wants called is called, and it is asked again, until somebody is content or a limit is reached.
+//!
+//! Both modes run this loop. Called *directly*, tools are offered one by one; in *code mode* the model writes a Python program that calls
+//! them as functions, and one turn does the work of ten. Everything that is asked and answered is in the transcript, which can be replayed.
+
+use std::time::{Duration, Instant};
+
+use grail_model::{
+    ChatEvent, ChatRequest, Exchange, Message, Model, Recording, Reply, ToolCall, ToolDefinition, Usage,
+    collect, tool_text,
+};
+use grail_sandbox::{Tool, ToolError, Toolset};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+
+use crate::AgentError;
+use crate::code_mode::{CodeMode, EXECUTE_CODE, program_in};
+use crate::event::EventKind;
+use crate::workspace::Workspace;
+
+/// Longer results of tools are cut: a model has to read them.
+const MAX_RESULT_BYTES: usize = 48 * 1024;
+/// Larger arguments are not passed on.
+const MAX_ARGUMENT_BYTES: usize = 1 << 20;
+/// More calls in one answer are not made.
+const MAX_CALLS: usize = 32;
+/// The same calls so often in a row lead nowhere.
+const MAX_REPEATS: usize = 3;
+
+/// How a model uses tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// What the model is able to do decides.
+    #[default]
+    Auto,
+    /// One call at a time.
+    Direct,
+    /// Programs that call tools.
+    Code,
+}
+
+/// What a conversation may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DialogueLimits {
+    pub turns: usize,
+    /// Of input and output together, as the server counts.
+    pub tokens: u64,
+    pub time: Duration,
+    /// In whatever the prices are given in.
+    pub cost: Option<f64>,
+    pub prices: Prices,
+}
+
+/// What a million tokens cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Prices {
+    pub input: f64,
+    pub output: f64,
+}
+
+impl Default for DialogueLimits {
+    fn default() -> Self {
+        Self {
+            turns: 12,
+            tokens: 400_000,
+            time: Duration::from_secs(900),
+            cost: None,
+            prices: Prices::default(),
+        }
+    }
+}
+
+/// Decides about calls that need approval.
+pub trait Approver: Send + Sync {
+    fn allows(&self, tool: &str, arguments: &Json) -> bool;
+}
+
+/// Nobody is there: nothing is allowed.
+pub struct NobodyApproves;
+
+impl Approver for NobodyApproves {
+    fn allows(&self, _tool: &str, _arguments: &Json) -> bool {
+        false
+    }
+}
+
+/// What is going on, for people who wait.
+#[derive(Clone, Copy, Debug)]
+pub enum Notice<'n> {
+    Asking { turn: usize },
+    Heard { bytes: usize },
+    Calling { tool: &'n str },
+    Retrying { reason: &'n str },
+}
+
+/// What one turn came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turn {
+    /// The model only said something.
+    Said(String),
+    Called(Vec<Called>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Called {
+    pub call: ToolCall,
+    pub result: Result<Json, ToolError>,
+}
+
+pub struct Dialogue<'d> {
+    workspace: &'d Workspace,
+    model: &'d dyn Model,
+    tools: Toolset,
+    code: Option<CodeMode>,
+    limits: DialogueLimits,
+    approver: &'d dyn Approver,
+    watch: &'d (dyn Fn(Notice<'_>) + Sync),
+    messages: Vec<Message>,
+    offered: Vec<ToolDefinition>,
+    started: Instant,
+    turns: usize,
+    usage: Usage,
+    /// The name that the model gave itself in its last answer.
+    answered_by: Option<String>,
+    recording: Recording,
+    /// The calls of the last turn, and how often they were made in a row.
+    repeated: (String, usize),
+}
+
+impl<'d> Dialogue<'d> {
+    /// With `code`, tools are called by programs only.
+    pub fn new(
+        workspace: &'d Workspace,
+        model: &'d dyn Model,
+        tools: Toolset,
+        code: Option<CodeMode>,
+    ) -> Self {
+        let offered = match &code {
+            Some(_) => vec![CodeMode::definition()],
+            None => tools.tools().map(definition).collect(),
+        };
+        let recording = Recording { model: model.name().to_owned(), exchanges: Vec::new() };
+        Self {
+            workspace,
+            model,
+            tools,
+            code,
+            limits: DialogueLimits::default(),
+            approver: &NobodyApproves,
+            watch: &|_| {},
+            messages: Vec::new(),
+            offered,
+            started: Instant::now(),
+            turns: 0,
+            usage: Usage::default(),
+            answered_by: None,
+            recording,
+            repeated: (String::new(), 0),
+        }
+    }
+
+    pub fn with_limits(mut self, limits: DialogueLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    pub fn with_approver(mut self, approver: &'d dyn Approver) -> Self {
+        self.approver = approver;
+        self
+    }
+
+    pub fn watched_by(mut self, watch: &'d (dyn Fn(Notice<'_>) + Sync)) -> Self {
+        self.watch = watch;
+        self
+    }
+
+    pub fn say(&mut self, message: Message) {
+        self.messages.push(message);
+    }
+
+    /// Tells the model what is wrong, as a message of its own.
+    pub fn retry(&mut self, reason: &str) {
+        (self.watch)(Notice::Retrying { reason });
+        self.workspace.session.emit(EventKind::RetryAsked { reason: reason.to_owned() });
+        self.messages.push(Message::user(reason));
+    }
+
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    pub fn turns(&self) -> usize {
+        self.turns
+    }
+
+    /// Who answered, as the server names it.
+    pub fn answered_by(&self) -> Option<&str> {
+        self.answered_by.as_deref()
+    }
+
+    /// Everything asked and answered so far.
+    pub fn transcript(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// A person spoke: time and turns begin anew, tokens and cost do not.
+    pub fn grant_more(&mut self) {
+        self.started = Instant::now();
+        self.turns = 0;
+        self.repeated = (String::new(), 0);
+    }
+
+    /// Asks once and does what is wanted.
+    pub async fn turn(&mut self) -> Result<Turn, AgentError> {
+        self.check_limits()?;
+        self.turns += 1;
+        (self.watch)(Notice::Asking { turn: self.turns });
+        let (reply, problems) = self.ask().await?;
+        self.messages.push(reply.message());
+        if !problems.is_empty() && reply.tool_calls.is_empty() {
+            self.retry(&problems.join("\n"));
+            return Ok(Turn::Called(Vec::new()));
+        }
+        let program = match &self.code {
+            Some(_) if reply.tool_calls.is_empty() => program_in(&reply.text),
+            _ => None,
+        };
+        if let Some(program) = program {
+            let call = ToolCall {
+                id: "program".to_owned(),
+                name: EXECUTE_CODE.to_owned(),
+                arguments: json!({"code": program}),
+            };
+            let result = self.call(&call).await;
+            // Not a call as the server knows them, so the answer is not one either.
+            self.messages.push(Message::user(format!("The program ended so:\n{}", result_text(&result))));
+            return Ok(Turn::Called(vec![Called { call, result }]));
+        }
+        if reply.tool_calls.is_empty() {
+            return Ok(Turn::Said(reply.text));
+        }
+        self.check_repetition(&reply)?;
+        let mut called = Vec::new();
+        for (number, call) in reply.tool_calls.into_iter().enumerate() {
+            let result = match number < MAX_CALLS {
+                true => self.call(&call).await,
+                false => Err(ToolError::value_error(format!("only {MAX_CALLS} calls are made at once"))),
+            };
+            self.messages.push(Message::tool(&call, result_text(&result)));
+            called.push(Called { call, result });
+        }
+        Ok(Turn::Called(called))
+    }
+
+    async fn ask(&mut self) -> Result<(Reply, Vec<String>), AgentError> {
+        let request = ChatRequest {
+            messages: self.messages.clone(),
+            tools: self.offered.clone(),
+            ..ChatRequest::default()
+        };
+        let watch = self.watch;
+        let mut bytes = 0;
+        let hear = |event: &ChatEvent| {
+            if let ChatEvent::Text(text) = event {
+                bytes += text.len();
+                watch(Notice::Heard { bytes });
+            }
+        };
+        let left = self.limits.time.saturating_sub(self.started.elapsed());
+        let answer = tokio::time::timeout(left, collect(self.model, &request, hear)).await;
+        let mut reply = answer.map_err(|_| time_limit(self.limits.time))??;
+        self.recording.exchanges.push(Exchange { request, reply: reply.clone() });
+        let mut problems = Vec::new();
+        if reply.tool_calls.is_empty() {
+            let understood = tool_text::understand(&reply.text, &self.offered);
+            problems = understood.problems;
+            if !understood.calls.is_empty() {
+                reply.tool_calls = understood.calls;
+                reply.text = understood.text;
+            }
+        }
+        self.usage += reply.finish.usage;
+        self.answered_by = Some(reply.finish.model.clone());
+        self.workspace.session.emit(EventKind::ModelAnswered {
+            model: reply.finish.model.clone(),
+            text: reply.text.clone(),
+            tool_calls: reply.tool_calls.clone(),
+            usage: reply.finish.usage,
+        });
+        Ok((reply, problems))
+    }
+
+    async fn call(&mut self, call: &ToolCall) -> Result<Json, ToolError> {
+        (self.watch)(Notice::Calling { tool: &call.name });
+        let result = self.call_unrecorded(call).await;
+        let (ok, told) = match &result {
+            Ok(value) => (true, value.clone()),
+            Err(error) => (false, json!({"error": error.to_string()})),
+        };
+        let event = match call.name == EXECUTE_CODE {
+            true => {
+                let code = call.arguments.get("code").and_then(Json::as_str).unwrap_or_default().to_owned();
+                EventKind::CodeRan { code, ok, result: told }
+            }
+            false => EventKind::ToolReturned { tool: call.name.clone(), ok, result: told },
+        };
+        self.workspace.session.emit(event);
+        result
+    }
+
+    async fn call_unrecorded(&self, call: &ToolCall) -> Result<Json, ToolError> {
+        if call.arguments.to_string().len() > MAX_ARGUMENT_BYTES {
+            return Err(ToolError::value_error(format!(
+                "the arguments have more than {MAX_ARGUMENT_BYTES} bytes"
+            )));
+        }
+        let arguments = match &call.arguments {
+            Json::Object(arguments) => arguments.clone(),
+            Json::Null => Map::new(),
+            _ => return Err(ToolError::type_error("the arguments are not an object")),
+        };
+        if let Some(code) = self.code.as_ref().filter(|_| call.name == EXECUTE_CODE) {
+            let program = arguments.get("code").and_then(Json::as_str);
+            let program =
+                program.ok_or_else(|| ToolError::type_error("`execute_code` needs the argument `code`"))?;
+            return Ok(code.run(program, &|tool, arguments| self.is_allowed(tool, arguments)).await);
+        }
+        if self.tools.get(&call.name).is_none() || self.code.is_some() {
+            return Err(self.unknown(&call.name));
+        }
+        if self.tools.needs_approval(&call.name) && !self.is_allowed(&call.name, &call.arguments) {
+            return Err(refused(&call.name));
+        }
+        self.tools.call_with(&call.name, arguments).await
+    }
+
+    fn is_allowed(&self, tool: &str, arguments: &Json) -> bool {
+        let allowed = self.approver.allows(tool, arguments);
+        let (tool, arguments) = (tool.to_owned(), arguments.clone());
+        self.workspace.session.emit(EventKind::ApprovalAsked { tool, arguments, allowed });
+        allowed
+    }
+
+    fn unknown(&self, name: &str) -> ToolError {
+        let shown: String = name.chars().take(80).collect();
+        let offered = self.offered.iter().map(|tool| tool.name.as_str());
+        let nearest = offered.clone().min_by_key(|known| strsim::damerau_levenshtein(&shown, known));
+        let near =
+            nearest.filter(|known| strsim::damerau_levenshtein(&shown, known) <= known.len().div_ceil(3));
+        ToolError::new(
+            "NameError",
+            match near {
+                Some(known) => format!("there is no tool `{shown}`; did you mean `{known}`?"),
+                None => format!(
+                    "there is no tool `{shown}`; there are {}",
+                    offered.collect::<Vec<_>>().join(", ")
+                ),
+            },
+        )
+    }
+
+    fn check_limits(&self) -> Result<(), AgentError> {
+        let DialogueLimits { turns, tokens, time, cost, prices } = self.limits;
+        let limit = |message: String, hint| Err(AgentError::Limit { message, hint });
+        if self.turns >= turns {
+            return limit(
+                format!("the model was asked {turns} times and is not done"),
+                "allow more with `--turns`",
+            );
+        }
+        if self.usage.input_tokens.saturating_add(self.usage.output_tokens) >= tokens {
+            return limit(
+                format!("the conversation took more than {tokens} tokens"),
+                "allow more with `--tokens`",
+            );
+        }
+        if self.started.elapsed() >= time {
+            return Err(time_limit(time));
+        }
+        let spent = prices.of(self.usage);
+        match cost {
+            Some(most) if spent >= most => limit(
+                format!("the conversation cost {spent:.4}, and {most} was allowed"),
+                "allow more with `--cost`",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_repetition(&mut self, reply: &Reply) -> Result<(), AgentError> {
+        let calls: Vec<(&str, &Json)> =
+            reply.tool_calls.iter().map(|call| (call.name.as_str(), &call.arguments)).collect();
+        let key = serde_json::to_string(&calls).unwrap_or_default();
+        match self.repeated.0 == key {
+            true => self.repeated.1 += 1,
+            false => self.repeated = (key, 1),
+        }
+        if self.repeated.1 < MAX_REPEATS {
+            return Ok(());
+        }
+        Err(AgentError::Limit {
+            message: format!("the model made the same call {MAX_REPEATS} times in a row"),
+            hint: "a larger model may know better; so may more words in the intent",
+        })
+    }
+}
+
+impl Prices {
+    pub fn of(self, usage: Usage) -> f64 {
+        (self.input * usage.input_tokens as f64 + self.output * usage.output_tokens as f64) / 1e6
+    }
+}
+
+/// A tool as a model is told about it.
+pub fn definition(tool: &Tool) -> ToolDefinition {
+    let signature = tool.signature();
+    let parameters = match signature.arguments() {
+        Some(schema) => schema.json().clone(),
+        None => json!({"type": "object", "properties": {}}),
+    };
+    ToolDefinition {
+        name: tool.name().to_owned(),
+        description: signature.doc.clone().unwrap_or_default(),
+        parameters,
+    }
+}
+
+pub(crate) fn refused(tool: &str) -> ToolError {
+    ToolError::new(
+        "PermissionError",
+        format!("`{tool}` needs a person's approval, and it was not given; go on without it"),
+    )
+}
+
+fn result_text(result: &Result<Json, ToolError>) -> String {
+    let text = match result {
+        Ok(Json::String(text)) => text.clone(),
+        Ok(value) => value.to_string(),
+        Err(error) => json!({"error": error.exception, "message": error.message}).to_string(),
+    };
+    if text.len() <= MAX_RESULT_BYTES {
+        return text;
+    }
+    let end = (0..=MAX_RESULT_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}\n… ({} more bytes; ask for less)", &text[..end], text.len() - end)
+}
+
+fn time_limit(time: Duration) -> AgentError {
+    AgentError::Limit {
+        message: format!("the conversation took more than {} seconds", time.as_secs()),
+        hint: "allow more with `--timeout`",
+    }
+}

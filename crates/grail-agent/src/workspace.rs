@@ -1,0 +1,176 @@
+//! What the work is done with: the project, its rules, its skills, a clock, somebody who keeps events. All of it is injected.
+//!
+//! Tools hold a workspace and nothing else, so each can be tried alone. Whatever they write goes into [`Staging`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use grail_project::{CONFIG_FILE, Project, PythonFile, SourceRoots, WalkOptions, walk_python_files};
+use grail_rules::libraries::{ProjectLibraries, Target};
+use grail_rules::{Library, RuleSet, RulesError, SandboxedRules, ScriptRunner, Selection};
+use grail_skills::{Catalogue, Scopes, Trust, state_folder};
+
+use crate::AgentError;
+use crate::artifact::ArtifactReport;
+use crate::clock::{Clock, SystemClock};
+use crate::event::{EventSink, NoEvents, Session};
+use crate::staging::Staging;
+
+pub struct Workspace {
+    pub project: Project,
+    pub library: Library,
+    pub libraries: ProjectLibraries,
+    pub catalogue: Catalogue,
+    pub trust: Trust,
+    /// The folder of what is remembered for the user, not for the project.
+    pub state: Option<PathBuf>,
+    /// The program that is started as a worker of the sandbox and as the launcher of skills.
+    pub program: PathBuf,
+    pub clock: Arc<dyn Clock>,
+    pub events: Arc<dyn EventSink>,
+    pub session: Session,
+    pub staging: Staging,
+    /// What came of every artifact that was handed in.
+    pub artifacts: ArtifactLog,
+    python: SandboxedRules,
+    /// Compiled when first needed, by the kind they are for.
+    rules: Mutex<BTreeMap<Option<String>, Arc<RuleSet>>>,
+}
+
+/// What a workspace is made of, where it is not found by itself.
+pub struct Surroundings {
+    pub home: Option<PathBuf>,
+    pub program: PathBuf,
+    pub clock: Arc<dyn Clock>,
+    pub events: Arc<dyn EventSink>,
+}
+
+impl Surroundings {
+    /// The real clock, and nobody who keeps events.
+    pub fn new(home: Option<PathBuf>, program: PathBuf) -> Self {
+        Self { home, program, clock: Arc::new(SystemClock), events: Arc::new(NoEvents) }
+    }
+}
+
+/// Reports in the order in which they came.
+#[derive(Default)]
+pub struct ArtifactLog(Mutex<Vec<ArtifactReport>>);
+
+impl ArtifactLog {
+    pub fn push(&self, report: ArtifactReport) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Those after the first `count`.
+    pub fn since(&self, count: usize) -> Vec<ArtifactReport> {
+        let reports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reports.get(count..).unwrap_or_default().to_vec()
+    }
+
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl Workspace {
+    pub fn open(project: Project, surroundings: Surroundings) -> Result<Self, AgentError> {
+        let Surroundings { home, program, clock, events } = surroundings;
+        let state = state_folder(home.as_deref());
+        let config = &project.config.check;
+        let configured =
+            config.target.iter().map(|(name, version)| format!("{name}={version}").parse::<Target>());
+        let configured: Vec<Target> = configured.filter_map(Result::ok).collect();
+        let mut libraries = ProjectLibraries::read(&project.root, &[]);
+        libraries.add_defaults(&configured, CONFIG_FILE);
+        Ok(Self {
+            library: Library::discover(&project.root, home.as_deref()),
+            libraries,
+            catalogue: Catalogue::discover(&Scopes::new(&project.root, home.as_deref())),
+            trust: Trust::open(state.as_deref()),
+            state,
+            python: SandboxedRules::new(ScriptRunner::new(program.clone())),
+            program,
+            session: Session::new(clock.new_id()?, Arc::clone(&events), Arc::clone(&clock)),
+            clock,
+            events,
+            staging: Staging::new(&project.root),
+            artifacts: ArtifactLog::default(),
+            rules: Mutex::default(),
+            project,
+        })
+    }
+
+    /// The rules in force. With a kind: also those that are about it, whatever libraries the project uses.
+    pub fn rules(&self, kind: Option<&str>) -> Result<Arc<RuleSet>, AgentError> {
+        let key = kind.map(str::to_owned);
+        let mut known = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rules) = known.get(&key) {
+            return Ok(Arc::clone(rules));
+        }
+        let selection = Selection {
+            config: &self.project.config.check,
+            select: &[],
+            ignore: &[],
+            kind,
+            usage: &|name| self.libraries.usage(name),
+        };
+        let rules = Arc::new(selection.rules(&self.library).map_err(RulesError::from)?);
+        known.insert(key, Arc::clone(&rules));
+        Ok(rules)
+    }
+
+    /// What runs rules that are written in Python.
+    pub fn python_rules(&self) -> &SandboxedRules {
+        &self.python
+    }
+
+    /// The project's Python files on disk. A project without any has none: no error.
+    pub fn python_files(&self) -> Vec<PythonFile> {
+        let options = WalkOptions {
+            root: self.project.root.clone(),
+            exclude: self.project.config.project.exclude.clone(),
+        };
+        let walked = walk_python_files(std::slice::from_ref(&self.project.root), &options);
+        walked.map(|walked| walked.files).unwrap_or_default()
+    }
+
+    /// The module of a file, by its path in the project.
+    pub fn module_of(&self, path: &str) -> grail_code::ModuleName {
+        let roots = SourceRoots::new(&self.project.root, &self.project.config.project.src);
+        roots.module_of(&self.project.root.join(path)).unwrap_or_default()
+    }
+
+    /// The folder that holds the project's own package, if there is exactly one: new artifacts go into it.
+    pub fn package_folder(&self) -> Option<String> {
+        let sources = self.project.config.project.src.iter();
+        let folders = sources.flat_map(|folder| packages_in(&self.project.root, Path::new(folder)));
+        let mut folders: Vec<String> = folders.collect();
+        folders.sort();
+        folders.dedup();
+        match folders.as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Folders with an `__init__.py`, relative to the root.
+fn packages_in(root: &Path, folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return Vec::new() };
+    let is_package = |path: &PathBuf| path.join("__init__.py").is_file();
+    let paths = entries.flatten().map(|entry| entry.path()).filter(is_package);
+    let relative = paths.filter_map(|path| Some(path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/")));
+    relative
+        .filter(|path| !path.ends_with("tests") && path != "tests")
+        .map(|path| path.trim_start_matches("./").to_owned())
+        .collect()
+}

@@ -1,0 +1,6 @@
+//! One binary for all integration tests of the crate: one module per topic.
+
+#![allow(clippy::unwrap_used)]
+
+mod generating;
+mod sample;
