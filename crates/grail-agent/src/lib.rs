@@ -11,6 +11,7 @@ mod dialogue;
 mod error;
 mod event;
 pub mod generate;
+pub mod models;
 pub mod prompt;
 mod proposal;
 mod shadow;

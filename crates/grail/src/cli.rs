@@ -4,7 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
-use crate::{Exit, approvals, check, code, init, lsp, rules, run, skills};
+use crate::{Exit, approvals, check, code, generate, init, lsp, proposals, rules, run, skills};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -81,6 +81,8 @@ pub enum Command {
     Check(Box<check::Arguments>),
     Rules(rules::Arguments),
     Skills(Box<skills::Arguments>),
+    Generate(Box<generate::Arguments>),
+    Proposals(proposals::Arguments),
     Lsp(lsp::Arguments),
     Code(code::Arguments),
     Run(Box<run::Arguments>),
@@ -94,6 +96,8 @@ impl Command {
             Self::Check(arguments) => check::run(&arguments, terminal),
             Self::Rules(arguments) => rules::run(arguments, terminal),
             Self::Skills(arguments) => skills::run(*arguments, terminal),
+            Self::Generate(arguments) => generate::run(&arguments, terminal),
+            Self::Proposals(arguments) => proposals::run(arguments, terminal),
             Self::Lsp(arguments) => lsp::run(&arguments, terminal),
             Self::Code(arguments) => code::run(arguments, terminal),
             Self::Run(arguments) => run::run(*arguments, terminal),

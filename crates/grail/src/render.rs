@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
+use grail_agent::AgentError;
 use grail_project::ProjectError;
 use grail_rules::RulesError;
 use grail_skills::SkillError;
@@ -17,6 +18,7 @@ use crate::cli::{Color, Format};
 
 pub(crate) const BOLD: &str = "\x1b[1m";
 pub(crate) const RED: &str = "\x1b[31m";
+pub(crate) const YELLOW: &str = "\x1b[33m";
 pub(crate) const GREEN: &str = "\x1b[32m";
 pub(crate) const CYAN: &str = "\x1b[36m";
 pub(crate) const RESET: &str = "\x1b[0m";
@@ -147,6 +149,13 @@ impl Terminal {
             self.report(error, error.snippet(), error.hint().as_deref());
         } else if let Some(error) = error.downcast_ref::<SkillError>() {
             self.report(error, None, error.hint().as_deref());
+        } else if let Some(error) = error.downcast_ref::<AgentError>() {
+            let snippet = match error {
+                AgentError::Project(error) => error.snippet(),
+                AgentError::Rules(error) => error.snippet(),
+                _ => None,
+            };
+            self.report(error, snippet, error.hint().as_deref());
         } else if let Some(failure) = error.downcast_ref::<Failure>() {
             self.report(failure, failure.snippet.as_deref(), failure.hint.as_deref());
         } else {

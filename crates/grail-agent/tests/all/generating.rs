@@ -112,3 +112,54 @@ async fn a_target_that_appeared_meanwhile_is_not_overwritten() {
     assert!(matches!(error, AgentError::ChangedMeanwhile { .. }));
     assert_eq!(sample.read("services/mail_service.py").as_deref(), Some("mine = True\n"));
 }
+
+#[tokio::test]
+async fn every_step_is_an_event() {
+    let sample = Sample::new(&[]);
+    generate(&sample, &Scripted::new([hand_in("class MailService(:\n    pass\n"), hand_in(GOOD)]))
+        .await
+        .unwrap();
+    let events = sample.events.events();
+    let names: Vec<String> = events
+        .iter()
+        .map(|event| serde_json::to_value(event).unwrap()["event"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "intent-stated",
+            "skill-loaded",
+            "model-answered",
+            "artifact-checked",
+            "tool-returned",
+            "model-answered",
+            "artifact-checked",
+            "tool-returned"
+        ]
+    );
+    assert!(events.iter().map(|event| event.number).eq(1..=8));
+}
+
+#[tokio::test]
+async fn intents_that_say_nothing_or_too_much_are_refused() {
+    let sample = Sample::new(&[]);
+    for (intent, message) in [
+        ("", "the intent says nothing"),
+        (" \n\t\"\"\" {}", "the intent says nothing"),
+        (&*"service ".repeat(200_000), "the intent has 1599999 bytes; at most 16384 are a sentence"),
+        ("something nice", "the intent does not say what is to be made"),
+    ] {
+        let model = Scripted::new([]);
+        let generation = Generation::start(
+            &sample.workspace,
+            &model,
+            Toolset::default(),
+            intent,
+            settings(),
+            Company::default(),
+        );
+        let error = generation.await.err().unwrap();
+        assert_eq!(error.to_string(), message);
+        assert!(error.hint().is_some());
+    }
+}

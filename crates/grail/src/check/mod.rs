@@ -293,7 +293,7 @@ impl RuleArguments {
 }
 
 impl LayerName {
-    fn layer(self) -> Layer {
+    pub(crate) fn layer(self) -> Layer {
         match self {
             Self::Syntax => Layer::Syntax,
             Self::Rules => Layer::Rules,

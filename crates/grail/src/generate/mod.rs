@@ -1,0 +1,226 @@
+//! `grail generate`: a sentence becomes a proposal.
+
+mod ask;
+pub(crate) mod show;
+mod watch;
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use grail_agent::generate::{Company, GenerateSettings, Generation};
+use grail_agent::{
+    AgentError, DialogueLimits, EventKind, JsonlSink, Mode, Proposal, ProposalStore, Surroundings, Workspace,
+    models,
+};
+use grail_project::Project;
+use grail_sandbox::Toolset;
+use serde_json::json;
+
+use self::ask::{Answer, Terminal as _, TerminalApprover};
+use self::watch::Watch;
+use crate::Exit;
+use crate::check::LayerName;
+use crate::cli::Format;
+use crate::render::{Terminal, visible_line};
+use crate::run::wait_for;
+
+/// Turn a sentence into checked, fixed code, as a proposal to approve
+///
+/// The kind of artifact is taken from the sentence, or from `--kind`. What the model writes is checked by the rules of that kind and by the
+/// tools it asks for, fixed where a rule knows how, and handed back with line and hint where not. You then see the change and its checks:
+/// approve it, reject it, edit it, or simply answer with a correction. Nothing is written before.
+///
+/// `template` is the model that needs nothing: it fills the kind's template from your sentence. Others are named in `grail.toml`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  grail generate \"a user profile view with avatar, name and bio\"
+  grail generate \"an order service\" --kind service --model local --yes
+  grail generate \"a cart component\" --layer syntax --layer rules --format json
+  grail generate \"…\" --model replay:.grail/proposals/ID/transcript.json")]
+pub struct Arguments {
+    /// What you want, in a sentence
+    #[arg(value_name = "INTENT")]
+    pub intent: String,
+    /// The kind of artifact, if the sentence does not say
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
+    /// The model: `template`, a name in `grail.toml`, or `replay:FILE`
+    #[arg(long, value_name = "MODEL", help_heading = "Model")]
+    pub model: Option<String>,
+    /// How the model uses tools
+    #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Model")]
+    pub mode: ModeName,
+    /// How often the model may be asked
+    #[arg(long, value_name = "N", default_value_t = 12, help_heading = "Limits")]
+    pub turns: usize,
+    /// Tokens the conversation may take, in and out
+    #[arg(long, value_name = "N", default_value_t = 400_000, help_heading = "Limits")]
+    pub tokens: u64,
+    /// Seconds the conversation may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 900, help_heading = "Limits")]
+    pub timeout: u64,
+    /// What the conversation may cost, by the prices in `grail.toml`
+    #[arg(long, value_name = "AMOUNT", help_heading = "Limits")]
+    pub cost: Option<f64>,
+    /// Run only this layer; may be repeated. Without it: what the kind asks for
+    #[arg(long = "layer", value_name = "LAYER", value_enum, help_heading = "Checks")]
+    pub layers: Vec<LayerName>,
+    /// Approve what passes, without asking
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    /// What the model is able to do decides
+    #[default]
+    Auto,
+    /// One tool call at a time
+    Direct,
+    /// Programs that call tools
+    Code,
+}
+
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    let workspace = open_workspace()?;
+    let result = wait_for(generate(arguments, &workspace, terminal));
+    if let Some(problem) = &workspace.sink.problem() {
+        terminal.warning(format_args!("{}", visible_line(problem)))?;
+    }
+    result
+}
+
+/// A workspace over the project that the command runs in, with events kept in its folder.
+pub(crate) struct OpenWorkspace {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) sink: Arc<JsonlSink>,
+}
+
+pub(crate) fn open_workspace() -> anyhow::Result<OpenWorkspace> {
+    let project = Project::discover(Path::new("."))?;
+    let sink = Arc::new(JsonlSink::of_project(&project.root));
+    let surroundings = Surroundings {
+        events: Arc::clone(&sink) as _,
+        ..Surroundings::new(env::home_dir(), env::current_exe()?)
+    };
+    Ok(OpenWorkspace { workspace: Arc::new(Workspace::open(project, surroundings)?), sink })
+}
+
+async fn generate(
+    arguments: &Arguments,
+    open: &OpenWorkspace,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Exit> {
+    let workspace = &open.workspace;
+    let chosen = models::choose(workspace, arguments.model.as_deref())?;
+    let settings = GenerateSettings {
+        kind: arguments.kind.clone(),
+        model_name: chosen.name.clone(),
+        mode: arguments.mode.resolve(&chosen),
+        limits: DialogueLimits {
+            turns: arguments.turns,
+            tokens: arguments.tokens,
+            time: Duration::from_secs(arguments.timeout),
+            cost: arguments.cost,
+            prices: chosen.prices,
+        },
+        layers: arguments.layers.iter().map(|name| name.layer()).collect(),
+    };
+    let watch = Watch::new();
+    let notice = |notice: grail_agent::Notice<'_>| watch.hear(notice);
+    let approver = TerminalApprover { watch: &watch };
+    let company = Company { approver: &approver, watch: &notice };
+    let tools = Toolset::default();
+    let mut generation =
+        Generation::start(workspace, chosen.model.as_ref(), tools, &arguments.intent, settings, company)
+            .await?;
+    let mut proposal = generation.run().await?;
+    let store = ProposalStore::of_project(&workspace.project.root);
+    loop {
+        watch.clear();
+        store.save(&proposal, Some(generation.dialogue().transcript()))?;
+        workspace.session.emit(EventKind::ProposalMade { proposal: proposal.id.clone() });
+        if arguments.yes {
+            return approve(workspace, &store, &proposal, terminal);
+        }
+        if terminal.format() == Format::Json {
+            terminal.json(&json!({"proposal": proposal}))?;
+            return Ok(Exit::Fine);
+        }
+        show::proposal(&proposal, terminal)?;
+        if !io::stdin().is_terminal() {
+            terminal.note(format_args!(
+                "nothing is written yet: `grail proposals approve {}` writes it, byte for byte",
+                proposal.id
+            ))?;
+            return Ok(Exit::Fine);
+        }
+        match terminal.ask(&proposal)? {
+            Answer::Approve => return approve(workspace, &store, &proposal, terminal),
+            Answer::Later => {
+                terminal.note(format_args!("`grail proposals approve {}` writes it later", proposal.id))?;
+                return Ok(Exit::Fine);
+            }
+            Answer::Reject => {
+                reject(workspace, &store, &proposal.id, None)?;
+                terminal.note(format_args!("rejected; nothing was written"))?;
+                return Ok(Exit::Fine);
+            }
+            Answer::Edited(edited) => proposal = *edited,
+            Answer::Correction(text) => {
+                reject(workspace, &store, &proposal.id, Some(text.clone()))?;
+                proposal = generation.correct(&text).await?;
+            }
+        }
+    }
+}
+
+/// Writes a proposal and says what was written.
+pub(crate) fn approve(
+    workspace: &Workspace,
+    store: &ProposalStore,
+    proposal: &Proposal,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Exit> {
+    let (approved, _) = store.approve(&proposal.id, workspace.clock.as_ref())?;
+    workspace.session.emit(EventKind::ProposalApproved { proposal: approved.id.clone() });
+    if terminal.format() == Format::Json {
+        terminal.json(&json!({"proposal": approved}))?;
+        return Ok(Exit::Fine);
+    }
+    for file in &approved.files {
+        let what = match (&file.before, &file.after) {
+            (None, _) => "created",
+            (_, None) => "removed",
+            _ => "changed",
+        };
+        terminal.line(format_args!("{what} {}", visible_line(&file.path)))?;
+    }
+    terminal.note(format_args!("`grail proposals revert {}` undoes it", approved.id))?;
+    Ok(Exit::Fine)
+}
+
+pub(crate) fn reject(
+    workspace: &Workspace,
+    store: &ProposalStore,
+    id: &str,
+    reason: Option<String>,
+) -> Result<Proposal, AgentError> {
+    let proposal = store.reject(id, reason.clone(), workspace.clock.as_ref())?;
+    workspace.session.emit(EventKind::ProposalRejected { proposal: id.to_owned(), reason });
+    Ok(proposal)
+}
+
+impl ModeName {
+    fn resolve(self, chosen: &models::ChosenModel) -> Mode {
+        match self {
+            Self::Auto => chosen.preferred_mode,
+            Self::Direct => Mode::Direct,
+            Self::Code => Mode::Code,
+        }
+    }
+}
