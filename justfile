@@ -79,3 +79,12 @@ skill-search *arguments:
 # The word vectors of `grail skills search`, made anew
 word-vectors:
     scripts/word-vectors
+
+# A real model server on loopback, installed from PyPI into `.live/`
+live-model *command:
+    scripts/live-model {{command}}
+
+# What is known of models, on a real one: slow
+test-live:
+    scripts/live-model install
+    cargo test -p grail-model --test all live:: -- --ignored --nocapture --test-threads=1

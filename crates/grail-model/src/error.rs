@@ -1,9 +1,17 @@
 //! Why a model did not answer. That it answered nonsense is for whoever asked to judge.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ModelError {
+    #[error("the settings of the model `{model}` cannot be used: {reason}")]
+    Settings { model: String, reason: String },
+    #[error(
+        "the model `{model}` needs a key, and the environment variable `{variable}` holds none that can be sent"
+    )]
+    NoKey { model: String, variable: String },
     /// Nobody listens there.
     #[error("no model server answers at `{address}`: {reason}")]
     Unreachable { address: String, reason: String },
@@ -11,6 +19,8 @@ pub enum ModelError {
     Status { model: String, status: u16, message: String },
     #[error("`{model}` said nothing for {seconds} seconds")]
     Timeout { model: String, seconds: u64 },
+    #[error("`{model}` has not come to an end within {seconds} seconds")]
+    Overdue { model: String, seconds: u64 },
     #[error("`{model}` stopped in the middle of its answer: {reason}")]
     Interrupted { model: String, reason: String },
     #[error("what `{model}` sent cannot be read: {reason}")]
@@ -25,20 +35,48 @@ pub enum ModelError {
     ScriptEnded { answers: usize },
     #[error("the recording has no answer to this request ({recorded} are recorded)")]
     NotRecorded { recorded: usize },
+    #[error("the recording `{path}` cannot be {action}: {reason}")]
+    Recording { path: PathBuf, action: &'static str, reason: String },
 }
 
 impl ModelError {
     /// What the user can do about it, where there is something useful to say.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Unreachable { .. } => "start the server, or use `--model template`, which needs none",
-            Self::Status { status: 401 | 403, .. } => {
-                "is the key in the environment variable that `grail.toml` names?"
+            Self::Settings { .. } => "look at `[models]` in `grail.toml`",
+            Self::NoKey { .. } => {
+                "set the variable, or take `key-env` out of `grail.toml` if the server needs no key"
             }
-            Self::Status { status: 404, .. } => "does the server know a model of this name?",
+            Self::Unreachable { .. } => {
+                "start the server there (for example `ollama serve` or `llama-server -m MODEL.gguf`), or use `--model template`, which needs none"
+            }
+            Self::Status { status: 300..=399, .. } => "the server has moved; change `url` in `grail.toml`",
+            Self::Status { status: 401 | 403, .. } => {
+                "is the key in the environment variable that `key-env` in `grail.toml` names?"
+            }
+            Self::Status { status: 404, .. } => {
+                "does the server know a model of this name, and does `url` end as it should, usually in `/v1`?"
+            }
+            Self::Status { status: 413, .. } => {
+                "the request is too large for the server; ask for less at once"
+            }
             Self::Status { status: 429, .. } => "the server has too much to do; try again later",
+            Self::Status { status: 500.., .. } => "the server has failed; its own log says more",
             Self::Timeout { .. } => "raise `timeout` of the model in `grail.toml`, or choose a smaller model",
-            Self::OtherModel { .. } => "name the model as the server does, or load it there",
+            Self::Overdue { .. } => {
+                "raise `total-timeout` of the model in `grail.toml`, or bound its answers with `max-tokens`"
+            }
+            Self::Interrupted { .. } => "try again; if it stops every time, the log of the server says more",
+            Self::NotUnderstood { .. } => {
+                "is this an OpenAI-compatible server, and does `url` in `grail.toml` end as it should, usually in `/v1`?"
+            }
+            Self::Empty { .. } => "try again, or choose another model",
+            Self::TooLong { .. } => {
+                "bound its answers with `max-tokens` in `grail.toml`, or choose another model"
+            }
+            Self::OtherModel { .. } => {
+                "name the model as the server does, load it there, or list the other name under `aliases` in `grail.toml`"
+            }
             Self::NotRecorded { .. } => "the request has changed since it was recorded; record it again",
             _ => return None,
         })

@@ -3,13 +3,16 @@
 //! A [`Model`] gives [`ChatEvent`]s as they come; [`collect`] makes a [`Reply`] of them. Everything a model says is untrusted text: bounded,
 //! and believed only in forms that are understood. Models that spell tool calls as text are read by [`tool_text`].
 //!
-//! What comes next: OpenAI-compatible servers over HTTP with a probe for what each one can do, embeddings, and the template model.
+//! [`connect`] gives a model on a server. What the server can do is found out with [`Server::probe`]; what it cannot do is asked for in words.
 
 mod error;
 mod message;
 mod model;
 mod replay;
 mod scripted;
+mod server;
+mod settings;
+pub mod structured;
 pub mod tool_text;
 
 pub use error::ModelError;
@@ -19,3 +22,5 @@ pub use message::{
 pub use model::{ChatEvent, ChatStream, MAX_REPLY_BYTES, Model, collect};
 pub use replay::{Exchange, Recorder, Recording, Replay};
 pub use scripted::{Scripted, Step};
+pub use server::{Abilities, Server, connect, connect_with};
+pub use settings::{Limits, ServerSettings};

@@ -65,6 +65,9 @@ pub struct ChatRequest {
     /// JSON Schema that the answer must keep to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_schema: Option<Json>,
+    /// Grammar (GBNF) that the answer must keep to; only for servers that are known to take one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grammar: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +84,9 @@ pub struct Reply {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// What looked like a tool call in the text and could not be read, each with a sentence that the model can act on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
     pub finish: Finish,
 }
 

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use futures_util::{Stream, StreamExt};
 
-use crate::{ChatRequest, Finish, ModelError, Reply, ToolCall};
+use crate::{ChatRequest, Finish, FinishReason, ModelError, Reply, ToolCall, ToolChoice, tool_text};
 
 /// A longer answer is given up.
 pub const MAX_REPLY_BYTES: usize = 4 << 20;
@@ -29,6 +29,8 @@ pub enum ChatEvent {
 }
 
 /// Asks and waits for the whole answer; `hear` is told every piece as it comes.
+///
+/// A model that was offered tools and called none may have written its calls as text: they are taken out of it.
 pub async fn collect(
     model: &dyn Model,
     request: &ChatRequest,
@@ -51,7 +53,10 @@ pub async fn collect(
             ChatEvent::Finished(finish) if text.trim().is_empty() && tool_calls.is_empty() => {
                 return Err(ModelError::Empty { model: finish.model });
             }
-            ChatEvent::Finished(finish) => return Ok(Reply { text, tool_calls, finish }),
+            ChatEvent::Finished(finish) => {
+                let reply = Reply { text, tool_calls, problems: Vec::new(), finish };
+                return Ok(with_calls_in_text(reply, request));
+            }
         }
         if bytes > MAX_REPLY_BYTES {
             return Err(ModelError::TooLong { model: model.name().to_owned(), limit: MAX_REPLY_BYTES });
@@ -59,4 +64,20 @@ pub async fn collect(
     }
     let reason = "the stream ended before the answer did".to_owned();
     Err(ModelError::Interrupted { model: model.name().to_owned(), reason })
+}
+
+fn with_calls_in_text(mut reply: Reply, request: &ChatRequest) -> Reply {
+    if !reply.tool_calls.is_empty() || request.tools.is_empty() || request.tool_choice == ToolChoice::None {
+        return reply;
+    }
+    let understood = tool_text::understand(&reply.text, &request.tools);
+    reply.problems = understood.problems;
+    if !understood.calls.is_empty() {
+        reply.text = understood.text;
+        reply.tool_calls = understood.calls;
+        if reply.finish.reason == FinishReason::Stop {
+            reply.finish.reason = FinishReason::ToolCalls;
+        }
+    }
+    reply
 }

@@ -4,6 +4,9 @@
 //! asked again gets the next answer that was recorded for it, and the last one from then on.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::{StreamExt, stream};
@@ -38,6 +41,43 @@ pub struct Replay {
     asked: Mutex<HashMap<String, usize>>,
 }
 
+/// A longer recording is neither read nor written.
+const MAX_RECORDING_BYTES: u64 = 64 << 20;
+
+impl Recording {
+    /// Reads a file that [`Recording::write`] has written.
+    pub fn read(path: &Path) -> Result<Self, ModelError> {
+        let fail = |reason: String| ModelError::Recording { path: path.to_owned(), action: "read", reason };
+        let file = File::open(path).map_err(|error| fail(error.to_string()))?;
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err(fail("it is no file".to_owned()));
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_RECORDING_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| fail(error.to_string()))?;
+        if bytes.len() as u64 > MAX_RECORDING_BYTES {
+            return Err(fail(format!("it has more than {MAX_RECORDING_BYTES} bytes")));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| fail(error.to_string()))
+    }
+
+    /// Writes JSON for people to read: beside the file first, so that it is there whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<(), ModelError> {
+        let fail =
+            |reason: String| ModelError::Recording { path: path.to_owned(), action: "written", reason };
+        let mut text = serde_json::to_string_pretty(self).map_err(|error| fail(error.to_string()))?;
+        text.push('\n');
+        if text.len() as u64 > MAX_RECORDING_BYTES {
+            return Err(fail(format!("it would have more than {MAX_RECORDING_BYTES} bytes")));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| fail(error.to_string()))?;
+        file.write_all(text.as_bytes()).map_err(|error| fail(error.to_string()))?;
+        file.persist(path).map(|_| ()).map_err(|error| fail(error.error.to_string()))
+    }
+}
+
 impl<M: Model> Recorder<M> {
     pub fn new(model: M) -> Self {
         Self { model, exchanges: Mutex::default() }
@@ -64,6 +104,7 @@ impl<M: Model> Model for Recorder<M> {
                 let reply = Reply {
                     text: std::mem::take(&mut text),
                     tool_calls: std::mem::take(&mut tool_calls),
+                    problems: Vec::new(),
                     finish: finish.clone(),
                 };
                 let exchange = Exchange { request: request.clone(), reply };

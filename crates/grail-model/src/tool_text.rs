@@ -41,6 +41,28 @@ pub fn understand(text: &str, tools: &[ToolDefinition]) -> Understood {
     found
 }
 
+/// What a call's arguments mean; the text itself if that cannot be told.
+pub(crate) fn arguments(text: String) -> Json {
+    if text.trim().is_empty() {
+        return Json::Object(Map::new());
+    }
+    match one_value(text.trim()) {
+        // Some servers pack them twice.
+        Ok(Json::String(inner)) => one_value(inner.trim()).unwrap_or(Json::String(inner)),
+        Ok(value) => value,
+        Err(_) => Json::String(text),
+    }
+}
+
+/// Exactly one value, mended where models get it wrong most.
+pub(crate) fn one_value(text: &str) -> Result<Json, String> {
+    let mut values = json_values(text)?;
+    match (values.pop(), values.len()) {
+        (Some(value), 0) => Ok(value),
+        (_, more) => Err(format!("there are {} values", more + 1)),
+    }
+}
+
 /// A name, and arguments that are yet to be fitted to the tool.
 type Call = (String, Json);
 

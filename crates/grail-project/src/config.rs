@@ -12,6 +12,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::{ConfigProblem, ProjectError};
+use crate::model_config::{self, GenerateConfig, ModelConfig};
 
 pub const CONFIG_FILE: &str = "grail.toml";
 
@@ -32,6 +33,10 @@ pub struct Config {
     pub check: CheckConfig,
     /// `[policies.NAME]` as written. What a policy may say is known to the sandbox, which reads and checks it.
     pub policies: toml::Table,
+    pub generate: GenerateConfig,
+    /// `[models.NAME]`: models on servers.
+    #[serde(deserialize_with = "model_config::models")]
+    pub models: BTreeMap<String, ModelConfig>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -103,6 +103,19 @@ enabled = false
 
 [check.tests]
 enabled = false
+
+# Models on OpenAI-compatible servers, and the one that is asked unless `--model` names another. Without any it is `template`, which needs
+# nothing. A key stays in the environment: `key-env` names the variable.
+#
+# [generate]
+# model = "local"
+#
+# [models.local]
+# url = "http://127.0.0.1:11434/v1"
+# model = "qwen3:8b"
+# key-env = "LOCAL_MODEL_KEY"
+# timeout = 120
+# max-tokens = 4096
 "#;
 
 const IGNORE_TEXT: &str = "# Grail's working data: never part of the project's history.\n*\n!.gitignore\n";

@@ -1,4 +1,12 @@
 //! One binary for all tests of models.
 
+#![expect(clippy::unwrap_used, reason = "what a test is made of must be there")]
+
+mod abilities;
 mod conversations;
+mod live;
+mod loopback;
+mod recordings;
+mod servers;
+mod streams;
 mod tool_text;

@@ -1,6 +1,6 @@
 //! `grail.toml`: defaults, mistakes with their place, and where a project begins.
 
-use grail_project::{Config, Project, TargetVersion, find_root, init_project, load_config};
+use grail_project::{Config, ModelMode, Project, TargetVersion, find_root, init_project, load_config};
 
 use crate::scratch::Scratch;
 
@@ -42,6 +42,128 @@ fn policies_are_handed_on_as_written() {
 }
 
 #[test]
+fn models_are_read() {
+    let scratch = Scratch::new(&[(
+        "grail.toml",
+        "\
+[generate]
+model = \"local\"
+
+[models.local]
+url = \"http://127.0.0.1:11434/v1\"
+
+[models.hosted]
+url = \"https://models.example/v1\"
+model = \"large-2\"
+aliases = [\"large-2-eu\"]
+key-env = \"MODELS_EXAMPLE_KEY\"
+timeout = 60
+total-timeout = 600
+retries = 4
+context-tokens = 128000
+temperature = 0.2
+max-tokens = 4096
+input-price = 3
+output-price = 15.5
+mode = \"code\"
+",
+    )]);
+    let config = load_config(scratch.root()).unwrap();
+    assert_eq!(config.generate.model.as_deref(), Some("local"));
+    let local = &config.models["local"];
+    assert_eq!(
+        (local.url.as_str(), &local.model, local.mode),
+        ("http://127.0.0.1:11434/v1", &None, ModelMode::Auto)
+    );
+    let hosted = &config.models["hosted"];
+    assert_eq!(hosted.model.as_deref(), Some("large-2"));
+    assert_eq!(hosted.aliases, ["large-2-eu"]);
+    assert_eq!(hosted.key_env.as_deref(), Some("MODELS_EXAMPLE_KEY"));
+    assert_eq!((hosted.timeout, hosted.total_timeout, hosted.retries), (Some(60), Some(600), Some(4)));
+    assert_eq!((hosted.context_tokens, hosted.max_tokens), (Some(128_000), Some(4096)));
+    assert_eq!(
+        (hosted.temperature, hosted.input_price, hosted.output_price),
+        (Some(0.2), Some(3.0), Some(15.5))
+    );
+    assert_eq!(hosted.mode, ModelMode::Code);
+}
+
+#[test]
+fn mistakes_about_models_are_pointed_at() {
+    let head = "[models.local]\nurl = \"http://localhost/v1\"\n";
+    let texts = [
+        format!("{head}api-key = \"…\"\n"),
+        format!("{head}timeot = 3\n"),
+        "[models.local]\nmodel = \"qwen3\"\n".to_owned(),
+        format!("{head}temperature = 3.5\n"),
+        format!("{head}timeout = 0\n"),
+        format!("{head}output-price = nan\n"),
+        format!("{head}mode = \"fast\"\n"),
+        "[models.template]\nurl = \"http://localhost/v1\"\n".to_owned(),
+        "[models.\"a/b\"]\nurl = \"http://localhost/v1\"\n".to_owned(),
+        "[generate]\nmodl = \"local\"\n".to_owned(),
+    ];
+    let reports = texts.map(|text| {
+        let scratch = Scratch::new(&[("grail.toml", &text)]);
+        scratch.report(&load_config(scratch.root()).expect_err("the configuration is wrong"))
+    });
+    insta::assert_snapshot!(reports.join("\n"), @r#"
+    error: `ROOT/grail.toml:3:1`: unknown key `api-key`
+      |
+    3 | api-key = "…"
+      | ^^^^^^^
+    hint: known here: `url`, `model`, `aliases`, `key-env`, `timeout`, `total-timeout`, `retries`, `context-tokens`, `temperature`, `max-tokens`, `input-price`, `output-price`, `mode`
+
+    error: `ROOT/grail.toml:3:1`: unknown key `timeot`
+      |
+    3 | timeot = 3
+      | ^^^^^^
+    hint: did you mean `timeout`?
+
+    error: `ROOT/grail.toml:1:1`: missing field `url`
+      |
+    1 | [models.local]
+      | ^^^^^^^^^^^^^^
+
+    error: `ROOT/grail.toml:3:15`: 3.5 is out of range: 0 to 2
+      |
+    3 | temperature = 3.5
+      |               ^^^
+
+    error: `ROOT/grail.toml:3:11`: 0 is out of range: 1 to 86400
+      |
+    3 | timeout = 0
+      |           ^
+
+    error: `ROOT/grail.toml:3:16`: NaN is out of range: 0 to 1000000
+      |
+    3 | output-price = nan
+      |                ^^^
+
+    error: `ROOT/grail.toml:3:8`: unknown variant `fast`, expected one of `auto`, `direct`, `code`
+      |
+    3 | mode = "fast"
+      |        ^^^^^^
+
+    error: `ROOT/grail.toml:1:9`: `template` is the name of a model that comes with Grail
+      |
+    1 | [models.template]
+      |         ^^^^^^^^
+
+    error: `ROOT/grail.toml:1:9`: `a/b` is no name for a model
+      |
+    1 | [models."a/b"]
+      |         ^^^^^
+
+    error: `ROOT/grail.toml:2:1`: unknown key `modl`
+      |
+    2 | modl = "local"
+      | ^^^^
+    hint: did you mean `model`?
+    "#);
+}
+
+#[test]
 fn the_template_states_the_defaults() {
     let scratch = Scratch::new(&[]);
     init_project(scratch.root()).unwrap();
@@ -71,7 +193,7 @@ error: `ROOT/grail.toml:1:2`: unknown key `tools`
   |
 1 | [tools]
   |  ^^^^^
-hint: known here: `project`, `code`, `sandbox`, `check`, `policies`
+hint: known here: `project`, `code`, `sandbox`, `check`, `policies`, `generate`, `models`
 ",
     );
 }
