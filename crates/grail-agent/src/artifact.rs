@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use grail_code::{Source, parse_module};
-use grail_rules::layers::{self, LayerStatus};
+use grail_rules::layers::tests::{Runner, TestSettings, choose_runner};
+use grail_rules::layers::{self, LayerContext, LayerReport, LayerStatus};
 use grail_rules::{ArtifactKind, Checker, Finding, Layer, Pack, PythonRules, Safety};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::AgentError;
 use crate::event::EventKind;
 use crate::shadow::Shadow;
+use crate::style::Style;
 use crate::workspace::Workspace;
 
 /// More findings are counted, not told: a model mends the first ones first.
@@ -36,7 +38,7 @@ pub struct ArtifactCode {
 }
 
 /// What came of an artifact.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactReport {
     /// Whether every layer that could run is content; then the file is part of the proposal.
     pub success: bool,
@@ -86,7 +88,7 @@ pub struct Problem {
 }
 
 /// How artifacts are checked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct ArtifactSettings {
     /// Only these layers; without any, those that the kind asks for.
     pub layers: Vec<Layer>,
@@ -94,6 +96,11 @@ pub struct ArtifactSettings {
     pub path: Option<String>,
     /// A file that exists may be replaced.
     pub may_replace: bool,
+    /// Habits that the code must keep.
+    pub style: Option<Arc<Style>>,
+    /// Somebody asked for tests to run, although they run what a model wrote with the rights of the user. Behind the walls of the `wasm`
+    /// runner they run anyway.
+    pub runs_tests: bool,
 }
 
 /// Checks and fixes an artifact; if it passes, it is staged.
@@ -117,6 +124,9 @@ pub fn check_artifact(
         return Err(AgentError::Exists { path });
     }
     let (text, mut report) = check_text(workspace, Some(&kind.name), &path, &artifact.code)?;
+    if let Some(style) = settings.style.as_ref().filter(|_| report.success) {
+        check_style(workspace, style, &text, &mut report);
+    }
     if report.success {
         let previous = workspace.staging.staged().remove(&path);
         workspace.staging.write(&path, text)?;
@@ -124,7 +134,8 @@ pub fn check_artifact(
             true => kind.checks.contains(layer),
             false => settings.layers.contains(layer),
         };
-        run_tools(workspace, &[path.as_str()], wanted, &mut report)?;
+        let runs_tests = settings.runs_tests || settings.layers.contains(&Layer::Tests);
+        run_tools(workspace, &[path.as_str()], wanted, runs_tests, &mut report)?;
         if !report.success {
             // What does not pass is not part of the proposal.
             match previous {
@@ -198,11 +209,27 @@ pub fn check_text(
     Ok((fixed.text, report))
 }
 
-/// The layers of other tools, on the project as it would be.
+/// The habits of the file that sets the style.
+fn check_style(workspace: &Workspace, style: &Style, text: &str, report: &mut ArtifactReport) {
+    let parsed = parse_module(Source::from_text(text));
+    let (shown, module) = (Arc::from(report.path.as_str()), workspace.module_of(&report.path));
+    let checker = Checker { rules: &style.rules, python: None };
+    let mut broken = checker.check_parsed(&shown, &module, &parsed).report.findings;
+    broken.retain(Finding::is_failure);
+    let detail = format!("{} habits of {}", style.habits.len(), style.path);
+    report
+        .layers
+        .push(LayerResult { layer: "style".to_owned(), ..layer_result(Layer::Rules, broken.len(), detail) });
+    report.success &= broken.is_empty();
+    report.tell(&broken);
+}
+
+/// The layers of other tools, on the project as it would be. Lint and types look at `paths`, tests at everything.
 pub fn run_tools(
     workspace: &Workspace,
     paths: &[&str],
     is_wanted: impl Fn(&Layer) -> bool,
+    runs_tests: bool,
     report: &mut ArtifactReport,
 ) -> Result<(), AgentError> {
     let wanted: Vec<Layer> =
@@ -212,7 +239,13 @@ pub fn run_tools(
     }
     let shadow = Shadow::make(&workspace.project, &workspace.staging)?;
     let files: Vec<Arc<str>> = paths.iter().map(|path| Arc::from(*path)).collect();
-    for mut layer in layers::run_all(&shadow.project, &wanted, &files)? {
+    let (tests, others): (Vec<Layer>, Vec<Layer>) =
+        wanted.into_iter().partition(|layer| *layer == Layer::Tests);
+    let mut reports = layers::run_all(&shadow.project, &others, &files)?;
+    if !tests.is_empty() {
+        reports.extend(test(&shadow, runs_tests)?);
+    }
+    for mut layer in reports {
         let findings = std::mem::take(&mut layer.findings);
         let failures: Vec<Finding> = findings.into_iter().filter(Finding::is_failure).collect();
         let (status, detail) = match layer.status {
@@ -237,6 +270,18 @@ pub fn run_tools(
         report.tell(&failures);
     }
     Ok(())
+}
+
+/// The tests, if somebody asked for them or if they run behind walls.
+fn test(shadow: &Shadow, runs_tests: bool) -> Result<Vec<LayerReport>, AgentError> {
+    let files = shadow.python_files();
+    let settings = TestSettings::new(&shadow.project)?;
+    let is_walled = || choose_runner(&LayerContext::new(&shadow.project), &settings, &files) == Runner::Wasm;
+    if !runs_tests && !is_walled() {
+        let reason = "tests would run what a model wrote, with your rights; `--layer tests` allows it";
+        return Ok(vec![LayerReport::skipped(Layer::Tests, reason)]);
+    }
+    Ok(layers::run_all(&shadow.project, &[Layer::Tests], &files)?)
 }
 
 /// A kind by its name, with its pack.

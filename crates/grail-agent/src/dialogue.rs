@@ -1,13 +1,13 @@
 //! The loop: a model is asked, what it wants called is called, and it is asked again, until somebody is content or a limit is reached.
 //!
 //! Both modes run this loop. Called *directly*, tools are offered one by one; in *code mode* the model writes a Python program that calls
-//! them as functions, and one turn does the work of ten. Everything that is asked and answered is in the transcript, which can be replayed.
+//! them as functions, and one turn does the work of ten. A [`Recorder`](grail_model::Recorder) round the model keeps a transcript that can
+//! be replayed.
 
 use std::time::{Duration, Instant};
 
 use grail_model::{
-    ChatEvent, ChatRequest, Exchange, Message, Model, Recording, Reply, ToolCall, ToolDefinition, Usage,
-    collect, tool_text,
+    ChatEvent, ChatRequest, Message, Model, Reply, ToolCall, ToolDefinition, Usage, collect, tool_text,
 };
 use grail_sandbox::{Tool, ToolError, Toolset};
 use serde::{Deserialize, Serialize};
@@ -123,7 +123,6 @@ pub struct Dialogue<'d> {
     usage: Usage,
     /// The name that the model gave itself in its last answer.
     answered_by: Option<String>,
-    recording: Recording,
     /// The calls of the last turn, and how often they were made in a row.
     repeated: (String, usize),
 }
@@ -140,7 +139,6 @@ impl<'d> Dialogue<'d> {
             Some(_) => vec![CodeMode::definition()],
             None => tools.tools().map(definition).collect(),
         };
-        let recording = Recording { model: model.name().to_owned(), exchanges: Vec::new() };
         Self {
             workspace,
             model,
@@ -155,7 +153,6 @@ impl<'d> Dialogue<'d> {
             turns: 0,
             usage: Usage::default(),
             answered_by: None,
-            recording,
             repeated: (String::new(), 0),
         }
     }
@@ -201,11 +198,6 @@ impl<'d> Dialogue<'d> {
     /// Who answered, as the server names it.
     pub fn answered_by(&self) -> Option<&str> {
         self.answered_by.as_deref()
-    }
-
-    /// Everything asked and answered so far.
-    pub fn transcript(&self) -> &Recording {
-        &self.recording
     }
 
     /// A person spoke: time and turns begin anew, tokens and cost do not.
@@ -274,7 +266,6 @@ impl<'d> Dialogue<'d> {
         let left = self.limits.time.saturating_sub(self.started.elapsed());
         let answer = tokio::time::timeout(left, collect(self.model, &request, hear)).await;
         let mut reply = answer.map_err(|_| time_limit(self.limits.time))??;
-        self.recording.exchanges.push(Exchange { request, reply: reply.clone() });
         let mut problems = Vec::new();
         if reply.tool_calls.is_empty() {
             let understood = tool_text::understand(&reply.text, &self.offered);

@@ -4,22 +4,31 @@
 //! what is left goes back as a retry, until everything passes or a limit is reached. A person may answer the proposal with a correction,
 //! and the same conversation goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 
 use grail_code::{Field, Kind, Source, parse_module};
-use grail_model::{Message, Model};
+use grail_model::{Message, Model, Usage};
 use grail_rules::Layer;
 use grail_sandbox::{Tool, ToolError, Toolset};
 use grail_skills::runnable::capabilities::infer_capabilities;
 
 use crate::AgentError;
-use crate::artifact::{ArtifactCode, ArtifactReport, ArtifactSettings, check_artifact, find_kind};
+use crate::artifact::{
+    ArtifactCode, ArtifactReport, ArtifactSettings, Problem, check_artifact, find_kind, run_tools,
+};
 use crate::code_mode::{CodeMode, fenced_blocks};
 use crate::dialogue::{Approver, Dialogue, DialogueLimits, Mode, NobodyApproves, Notice, Turn};
 use crate::event::EventKind;
+use crate::feature::{self, Part};
+use crate::models::TEMPLATE;
 use crate::prompt::{briefing, tagged};
-use crate::proposal::{FileChecks, ModelIdentity, Proposal, ProposalState, ProposedFile, RulesIdentity};
+use crate::proposal::{
+    FileChecks, ModelIdentity, Proposal, ProposalState, ProposedFile, ReviewFinding, RulesIdentity,
+};
+use crate::review::review_code;
+use crate::style::Style;
 use crate::workspace::Workspace;
 
 /// A longer intent is no sentence.
@@ -38,6 +47,12 @@ pub struct GenerateSettings {
     pub limits: DialogueLimits,
     /// Only these layers; without any, those that the kind asks for.
     pub layers: Vec<Layer>,
+    /// Several files that belong together.
+    pub feature: bool,
+    /// A file whose habits the new code must keep.
+    pub like: Option<String>,
+    /// How often tests may fail before the work is given up; without it, tests decide nothing.
+    pub until_tests_pass: Option<usize>,
 }
 
 impl Default for GenerateSettings {
@@ -48,38 +63,55 @@ impl Default for GenerateSettings {
             mode: Mode::Direct,
             limits: DialogueLimits::default(),
             layers: Vec::new(),
+            feature: false,
+            like: None,
+            until_tests_pass: None,
         }
     }
 }
 
-/// Who watches and who decides while the work goes on.
+/// Who is there while the work goes on.
 #[derive(Clone, Copy)]
 pub struct Company<'c> {
     pub approver: &'c dyn Approver,
     pub watch: &'c (dyn Fn(Notice<'_>) + Sync),
+    /// Looks at the work when it is done.
+    pub reviewer: Option<&'c dyn Model>,
 }
 
 impl Default for Company<'_> {
     fn default() -> Self {
-        Self { approver: &NobodyApproves, watch: &|_| {} }
+        Self { approver: &NobodyApproves, watch: &|_| {}, reviewer: None }
     }
 }
 
 /// Work on one intent, which a person may correct.
 pub struct Generation<'g> {
     workspace: &'g Arc<Workspace>,
+    model: &'g dyn Model,
+    company: Company<'g>,
+    tools: Toolset,
     settings: GenerateSettings,
-    kind: String,
-    dialogue: Dialogue<'g>,
+    artifact_settings: ArtifactSettings,
+    /// What is still to be made, in order.
+    planned: VecDeque<Part>,
+    /// What was made, with the conversation that made it.
+    made: Vec<Work<'g>>,
     lineage: Vec<String>,
     skills: BTreeMap<String, String>,
-    model_asked: String,
+    review: Vec<ReviewFinding>,
     retries: usize,
-    mode: Mode,
+}
+
+/// One artifact, and the conversation about it.
+struct Work<'g> {
+    kind: String,
+    dialogue: Dialogue<'g>,
+    summary: String,
 }
 
 impl<'g> Generation<'g> {
-    /// Understands the intent and prepares the conversation. `tools` are what the model may use beside handing code in.
+    /// Understands the intent and plans the work. `tools` are what the model may use beside handing code in.
     pub async fn start(
         workspace: &'g Arc<Workspace>,
         model: &'g dyn Model,
@@ -89,56 +121,45 @@ impl<'g> Generation<'g> {
         company: Company<'g>,
     ) -> Result<Self, AgentError> {
         let intent = check_intent(intent)?;
-        let kind = match &settings.kind {
-            Some(kind) => kind.clone(),
-            None => guess_kind(workspace, intent)?,
-        };
-        let (pack, artifact_kind) = find_kind(workspace, &kind)?;
+        let style =
+            settings.like.as_deref().map(|path| Style::of_file(workspace, path)).transpose()?.map(Arc::new);
+        let planned = plan(workspace, model, intent, &settings).await?;
         workspace.session.emit(EventKind::IntentStated {
             intent: intent.to_owned(),
-            kind: Some(artifact_kind.name.clone()),
+            kind: planned.first().filter(|_| planned.len() == 1).map(|part| part.kind.clone()),
             model: settings.model_name.clone(),
         });
-        let artifact_settings =
-            ArtifactSettings { layers: settings.layers.clone(), ..ArtifactSettings::default() };
-        let handing_in = Toolset::new([generate_artifact(workspace, artifact_settings)?])?;
-        let tools = handing_in.combine(tools.filter(|tool| tool.name() != GENERATE_ARTIFACT))?;
-        let code = match settings.mode {
-            Mode::Code => Some(CodeMode::start(workspace, tools.clone()).await?),
-            Mode::Auto | Mode::Direct => None,
+        let artifact_settings = ArtifactSettings {
+            layers: settings.layers.clone(),
+            style,
+            runs_tests: settings.until_tests_pass.is_some(),
+            ..ArtifactSettings::default()
         };
-        let told =
-            briefing(workspace, Some((&pack.name, &artifact_kind)), code.as_ref().map(CodeMode::stubs))?;
-        for (skill, version) in &told.skills {
-            workspace.session.emit(EventKind::SkillLoaded { skill: skill.clone(), version: version.clone() });
-        }
-        let mode = if code.is_some() { Mode::Code } else { Mode::Direct };
-        let mut dialogue = Dialogue::new(workspace, model, tools, code)
-            .with_limits(settings.limits)
-            .with_approver(company.approver)
-            .watched_by(company.watch);
-        dialogue.say(Message::system(told.text));
-        dialogue.say(Message::user(request(workspace, intent, &artifact_kind.name)));
+        let handing_in = Toolset::new([generate_artifact(workspace, artifact_settings.clone())?])?;
+        let tools = handing_in.combine(tools.filter(|tool| tool.name() != GENERATE_ARTIFACT))?;
         Ok(Self {
             workspace,
-            kind: artifact_kind.name.clone(),
-            dialogue,
-            lineage: vec![intent.to_owned()],
-            skills: told.skills.into_iter().collect(),
-            model_asked: model.name().to_owned(),
-            retries: 0,
-            mode,
+            model,
+            company,
+            tools,
             settings,
+            artifact_settings,
+            planned: planned.into(),
+            made: Vec::new(),
+            lineage: vec![intent.to_owned()],
+            skills: BTreeMap::new(),
+            review: Vec::new(),
+            retries: 0,
         })
     }
 
-    /// Goes on until there is a proposal.
+    /// Goes on until there is a proposal. If there is none, nothing is left staged.
     pub async fn run(&mut self) -> Result<Proposal, AgentError> {
-        let outcome = self.work().await;
-        let result = match outcome {
-            Ok(summary) => self.proposal(summary),
-            Err(error) => Err(error),
-        };
+        let mut result = self.work_on_everything().await;
+        if result.is_ok() {
+            result = self.let_review().await;
+        }
+        let result = result.and_then(|()| self.proposal());
         if let Err(error) = &result {
             self.workspace.staging.clear();
             self.workspace.session.emit(EventKind::Failed { reason: error.to_string() });
@@ -146,108 +167,220 @@ impl<'g> Generation<'g> {
         result
     }
 
-    /// A person meant something else. What was made so far is dropped, the conversation is not.
+    /// A person meant something else. What was made so far is dropped, the conversations are not.
     pub async fn correct(&mut self, text: &str) -> Result<Proposal, AgentError> {
-        let text = check_intent(text)?;
-        self.workspace.session.emit(EventKind::Corrected { text: text.to_owned() });
+        let text = check_intent(text)?.to_owned();
+        self.workspace.session.emit(EventKind::Corrected { text: text.clone() });
         self.workspace.staging.clear();
         self.workspace.artifacts.clear();
-        self.lineage.push(text.to_owned());
-        self.dialogue.grant_more();
-        self.dialogue.say(Message::user(format!(
-            "The person has seen the code and answers with a correction. Hand the whole file in again.\n{}",
-            tagged("correction", text)
-        )));
+        self.review.clear();
+        let corrected = async |generation: &mut Self| {
+            for mut work in std::mem::take(&mut generation.made) {
+                work.dialogue.grant_more();
+                work.dialogue.say(Message::user(format!(
+                    "The person has seen the code and answers with a correction. Hand the whole file in again.\n{}",
+                    tagged("correction", &text)
+                )));
+                generation.finish(work).await?;
+            }
+            Ok::<(), AgentError>(())
+        };
+        if let Err(error) = corrected(self).await {
+            self.workspace.staging.clear();
+            return Err(error);
+        }
+        self.lineage.push(text);
         self.run().await
     }
 
-    pub fn dialogue(&self) -> &Dialogue<'g> {
-        &self.dialogue
+    async fn work_on_everything(&mut self) -> Result<(), AgentError> {
+        while let Some(part) = self.planned.pop_front() {
+            let work = self.begin(&part).await?;
+            self.finish(work).await?;
+        }
+        Ok(())
     }
 
-    /// The last thing the model said, once something is handed in that passes.
-    async fn work(&mut self) -> Result<String, AgentError> {
-        let mut nudges = 0;
+    /// Opens the conversation about one part: what the model must know, and what is made already.
+    async fn begin(&mut self, part: &Part) -> Result<Work<'g>, AgentError> {
+        let workspace = self.workspace;
+        let (pack, kind) = find_kind(workspace, &part.kind)?;
+        let code = match self.settings.mode {
+            Mode::Code => Some(CodeMode::start(workspace, self.tools.clone()).await?),
+            Mode::Auto | Mode::Direct => None,
+        };
+        let habits = self.artifact_settings.style.as_ref().map_or(&[][..], |style| &style.habits);
+        let told =
+            briefing(workspace, Some((&pack.name, &kind)), habits, code.as_ref().map(CodeMode::stubs))?;
+        for (skill, version) in told.skills {
+            if self.skills.insert(skill.clone(), version.clone()).is_none() {
+                workspace.session.emit(EventKind::SkillLoaded { skill, version });
+            }
+        }
+        let mut dialogue = Dialogue::new(workspace, self.model, self.tools.clone(), code)
+            .with_limits(self.settings.limits)
+            .with_approver(self.company.approver)
+            .watched_by(self.company.watch);
+        dialogue.say(Message::system(told.text));
+        dialogue.say(Message::user(request(workspace, &part.intent, &kind.name)));
+        Ok(Work { kind: kind.name.clone(), dialogue, summary: String::new() })
+    }
+
+    /// Goes on with one part until something is handed in that passes.
+    async fn finish(&mut self, mut work: Work<'g>) -> Result<(), AgentError> {
+        let (mut nudges, mut failed_tests) = (0, 0);
         loop {
             let seen = self.workspace.artifacts.len();
-            let turn = self.dialogue.turn().await?;
+            let turn = work.dialogue.turn().await?;
             if let Turn::Said(text) = &turn
                 && let Some(code) = code_in(text)
             {
-                self.hand_in(code)?;
+                self.hand_in(&work.kind, code)?;
             }
             let reports = self.workspace.artifacts.since(seen);
-            let failed = reports.iter().filter(|report| !report.success).count();
-            self.retries += failed;
+            self.retries += reports.iter().filter(|report| !report.success).count();
             if reports.iter().any(|report| report.success) {
-                return Ok(said(&turn));
-            }
-            if let (Turn::Said(_), Some(report)) = (&turn, reports.last()) {
-                self.dialogue.retry(&serde_json::to_string(report).unwrap_or_default());
-                continue;
-            }
-            if let Turn::Said(text) = turn {
-                nudges += 1;
-                if nudges == MAX_NUDGES {
-                    return Err(AgentError::NotAchieved { reason: shortened(&text) });
+                let failures = self.failing_tests()?;
+                if failures.is_empty() {
+                    work.summary = said(&turn);
+                    self.made.push(work);
+                    return Ok(());
+                }
+                failed_tests += 1;
+                if Some(failed_tests) > self.settings.until_tests_pass {
+                    let first = failures.first().map(|problem| problem.message.clone()).unwrap_or_default();
+                    return Err(AgentError::NotAchieved {
+                        reason: format!("tests still fail: {}", shortened(&first)),
+                    });
                 }
                 self.retries += 1;
-                self.dialogue.retry("Nothing was handed in. Call `generate_artifact` with the whole file.");
+                work.dialogue
+                    .retry(&format!("Tests fail. Mend the code and hand it in again.\n{}", told(&failures)));
+                continue;
             }
+            let Turn::Said(text) = turn else { continue };
+            if let Some(report) = reports.last() {
+                work.dialogue.retry(&told(report));
+                continue;
+            }
+            nudges += 1;
+            if nudges == MAX_NUDGES {
+                return Err(AgentError::NotAchieved { reason: shortened(&text) });
+            }
+            self.retries += 1;
+            work.dialogue.retry("Nothing was handed in. Call `generate_artifact` with the whole file.");
         }
     }
 
     /// Code that was said instead of handed in.
-    fn hand_in(&mut self, code: String) -> Result<(), AgentError> {
-        let name = first_name(&code).unwrap_or_else(|| self.kind.replace('-', "_"));
-        let artifact = ArtifactCode {
-            artifact_type: self.kind.clone(),
-            name,
-            description: self.lineage.join("; "),
-            code,
-        };
-        let settings =
-            ArtifactSettings { layers: self.settings.layers.clone(), ..ArtifactSettings::default() };
-        check_artifact(self.workspace, &artifact, &settings).map(drop)
+    fn hand_in(&self, kind: &str, code: String) -> Result<(), AgentError> {
+        let name = first_name(&code).unwrap_or_else(|| kind.replace('-', "_"));
+        let description = self.lineage.join("; ");
+        let artifact = ArtifactCode { artifact_type: kind.to_owned(), name, description, code };
+        check_artifact(self.workspace, &artifact, &self.artifact_settings).map(drop)
     }
 
-    fn proposal(&self, summary: String) -> Result<Proposal, AgentError> {
+    /// What the project's tests say about everything staged, if they are to pass.
+    fn failing_tests(&self) -> Result<Vec<Problem>, AgentError> {
+        if self.settings.until_tests_pass.is_none() || !self.planned.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut report = ArtifactReport::default();
+        run_tools(self.workspace, &[], |layer| *layer == Layer::Tests, true, &mut report)?;
+        Ok(report.problems)
+    }
+
+    /// A second look. What must be mended is worth one more round.
+    async fn let_review(&mut self) -> Result<(), AgentError> {
+        let Some(reviewer) = self.company.reviewer else { return Ok(()) };
+        for round in 0..2 {
+            let description = self.lineage.join("; ");
+            let code =
+                self.workspace.staging.staged().into_values().flatten().collect::<Vec<_>>().join("\n\n");
+            let review = review_code(reviewer, &description, &code).await?;
+            self.workspace
+                .session
+                .emit(EventKind::Reviewed { report: serde_json::to_value(&review).unwrap_or_default() });
+            let demand = review.demand();
+            self.review = review.into_findings();
+            let Some(demand) = demand.filter(|_| round == 0) else { return Ok(()) };
+            for mut work in std::mem::take(&mut self.made) {
+                self.retries += 1;
+                work.dialogue.retry(&demand);
+                self.finish(work).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn proposal(&self) -> Result<Proposal, AgentError> {
         let workspace = self.workspace;
         let root = &workspace.project.root;
-        let files: Vec<ProposedFile> = workspace
-            .staging
-            .file_changes()?
+        let changes = workspace.staging.file_changes()?;
+        let files: Vec<ProposedFile> = changes
             .iter()
-            .map(|change| ProposedFile::of_change(grail_project_path(root, change.path()), change))
+            .map(|change| ProposedFile::of_change(relative(root, change.path()), change))
             .collect();
-        let rules = workspace.rules(Some(&self.kind))?;
-        let proposal = Proposal {
+        let kind = match self.made.as_slice() {
+            [only] => Some(only.kind.clone()),
+            _ => None,
+        };
+        let rules = workspace.rules(kind.as_deref())?;
+        let mut usage = Usage::default();
+        self.made.iter().for_each(|work| usage += work.dialogue.usage());
+        let answered = self.made.iter().rev().find_map(|work| work.dialogue.answered_by());
+        let summaries: Vec<&str> =
+            self.made.iter().map(|work| work.summary.as_str()).filter(|text| !text.is_empty()).collect();
+        Ok(Proposal {
             id: workspace.clock.new_id()?,
             created: workspace.clock.now(),
             session: workspace.session.id.clone(),
             state: ProposalState::Waiting,
             lineage: self.lineage.clone(),
-            kind: Some(self.kind.clone()),
+            kind,
             model: ModelIdentity {
                 name: self.settings.model_name.clone(),
-                asked: self.model_asked.clone(),
-                answered: self.dialogue.answered_by().unwrap_or_default().to_owned(),
+                asked: self.model.name().to_owned(),
+                answered: answered.unwrap_or_default().to_owned(),
             },
-            mode: if self.mode == Mode::Code { "code" } else { "direct" }.to_owned(),
+            mode: if self.settings.mode == Mode::Code { "code" } else { "direct" }.to_owned(),
             checks: checks(&files, &workspace.artifacts.since(0)),
             capabilities: capabilities(&files),
             files,
             retries: self.retries,
-            turns: self.dialogue.turns(),
-            usage: self.dialogue.usage(),
-            cost: Some(self.settings.limits.prices.of(self.dialogue.usage())).filter(|cost| *cost > 0.0),
+            turns: self.made.iter().map(|work| work.dialogue.turns()).sum(),
+            usage,
+            cost: Some(self.settings.limits.prices.of(usage)).filter(|cost| *cost > 0.0),
             skills: self.skills.clone(),
             rules: RulesIdentity { count: rules.rules().len(), hash: rules.hash().to_hex()[..16].to_owned() },
-            review: Vec::new(),
-            summary,
-        };
-        Ok(proposal)
+            review: self.review.clone(),
+            summary: summaries.join("\n"),
+        })
     }
+}
+
+/// One part, or those of a feature.
+async fn plan(
+    workspace: &Workspace,
+    model: &dyn Model,
+    intent: &str,
+    settings: &GenerateSettings,
+) -> Result<Vec<Part>, AgentError> {
+    if settings.feature {
+        let plan = match model.name() == TEMPLATE {
+            true => feature::usual_plan(workspace, intent),
+            false => feature::plan(workspace, model, intent).await?,
+        };
+        return match plan.parts.is_empty() {
+            true => Err(AgentError::UnclearKind { candidates: Vec::new() }),
+            false => Ok(plan.parts),
+        };
+    }
+    let kind = match &settings.kind {
+        Some(kind) => find_kind(workspace, kind)?.1.name.clone(),
+        None => guess_kind(workspace, intent)?,
+    };
+    Ok(vec![Part { kind, intent: intent.to_owned() }])
 }
 
 /// The tool that hands code in.
@@ -317,6 +450,11 @@ fn request(workspace: &Workspace, intent: &str, kind: &str) -> String {
         request.push('\n');
         request.push_str(&tagged("package", &package));
     }
+    let made = feature::made_so_far(workspace);
+    if !made.is_empty() {
+        request.push_str("\nThese files are made already and belong to the same change:\n");
+        request.push_str(&tagged("made", &made));
+    }
     request
 }
 
@@ -346,9 +484,14 @@ fn first_name(code: &str) -> Option<String> {
     names.into_iter().find(|name| !name.starts_with('_'))
 }
 
-fn grail_project_path(root: &std::path::Path, path: &std::path::Path) -> String {
+fn relative(root: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(root).unwrap_or(path);
     relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// As a model is told it.
+fn told(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// The last report about each file of the proposal.

@@ -10,12 +10,16 @@ pub mod code_mode;
 mod dialogue;
 mod error;
 mod event;
+pub mod feature;
 pub mod generate;
+pub mod model_tools;
 pub mod models;
 pub mod prompt;
 mod proposal;
+pub mod review;
 mod shadow;
 mod staging;
+pub mod style;
 mod workspace;
 
 pub use artifact::{ArtifactCode, ArtifactReport, ArtifactSettings, check_artifact};

@@ -33,6 +33,7 @@ pub(crate) struct Briefing {
 pub(crate) fn briefing(
     workspace: &Workspace,
     kind: Option<(&str, &ArtifactKind)>,
+    habits: &[String],
     stubs: Option<&str>,
 ) -> Result<Briefing, AgentError> {
     let mut text = String::from(
@@ -49,6 +50,12 @@ pub(crate) fn briefing(
         }
         rules(workspace, kind, &mut text)?;
         skills.extend(skill(workspace, pack, &mut text));
+    }
+    if !habits.is_empty() {
+        let _ = write!(text, "\n## Style\nKeep the habits of the file that sets the style:\n");
+        for habit in habits {
+            let _ = writeln!(text, "- {habit}");
+        }
     }
     let is_trusted = |entry: &grail_skills::CatalogueEntry| workspace.trust.state(&entry.skill).is_trusted();
     let listing = Listing::new(&workspace.catalogue, Some(LISTING_TOKENS), is_trusted);

@@ -5,8 +5,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use grail_project::Project;
+use grail_project::{Project, WalkOptions, project_path, walk_python_files};
 use ignore::WalkBuilder;
 use tempfile::TempDir;
 
@@ -43,6 +44,15 @@ impl Shadow {
             }
         }
         Ok(Self { project: Project { root, config: project.config.clone() }, _folder: folder })
+    }
+
+    /// The Python files of the copy, by their paths in it.
+    pub fn python_files(&self) -> Vec<Arc<str>> {
+        let root = &self.project.root;
+        let options =
+            WalkOptions { root: root.clone(), exclude: self.project.config.project.exclude.clone() };
+        let walked = walk_python_files(std::slice::from_ref(root), &options).unwrap_or_default();
+        walked.files.iter().map(|file| project_path(root, &file.path).into()).collect()
     }
 }
 

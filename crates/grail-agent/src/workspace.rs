@@ -25,6 +25,7 @@ pub struct Workspace {
     pub trust: Trust,
     /// The folder of what is remembered for the user, not for the project.
     pub state: Option<PathBuf>,
+    pub home: Option<PathBuf>,
     /// The program that is started as a worker of the sandbox and as the launcher of skills.
     pub program: PathBuf,
     pub clock: Arc<dyn Clock>,
@@ -97,6 +98,7 @@ impl Workspace {
             catalogue: Catalogue::discover(&Scopes::new(&project.root, home.as_deref())),
             trust: Trust::open(state.as_deref()),
             state,
+            home,
             python: SandboxedRules::new(ScriptRunner::new(program.clone())),
             program,
             session: Session::new(clock.new_id()?, Arc::clone(&events), Arc::clone(&clock)),
@@ -107,6 +109,30 @@ impl Workspace {
             rules: Mutex::default(),
             project,
         })
+    }
+
+    /// Another workspace over the same project, with what is staged here staged there: for work whose failure must leave this one as it is.
+    pub fn beside(&self) -> Result<Self, AgentError> {
+        let surroundings = Surroundings {
+            home: self.home.clone(),
+            program: self.program.clone(),
+            clock: Arc::clone(&self.clock),
+            events: Arc::clone(&self.events),
+        };
+        let other = Self::open(self.project.clone(), surroundings)?;
+        other.stage_from(self)?;
+        Ok(other)
+    }
+
+    /// Stages what is staged in another workspace over the same project.
+    pub fn stage_from(&self, other: &Self) -> Result<(), AgentError> {
+        for (path, text) in other.staging.staged() {
+            match text {
+                Some(text) => self.staging.write(&path, text)?,
+                None => self.staging.remove(&path)?,
+            };
+        }
+        Ok(())
     }
 
     /// The rules in force. With a kind: also those that are about it, whatever libraries the project uses.

@@ -18,6 +18,16 @@ pub trait Model: Send + Sync {
     fn chat<'m>(&'m self, request: &'m ChatRequest) -> ChatStream<'m>;
 }
 
+impl<M: Model + ?Sized> Model for &M {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn chat<'m>(&'m self, request: &'m ChatRequest) -> ChatStream<'m> {
+        (**self).chat(request)
+    }
+}
+
 pub type ChatStream<'m> = Pin<Box<dyn Stream<Item = Result<ChatEvent, ModelError>> + Send + 'm>>;
 
 /// A piece of an answer. The last one is `Finished`.

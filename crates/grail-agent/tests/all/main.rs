@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod extensions;
 mod generating;
 mod sample;

@@ -16,7 +16,8 @@ use grail_agent::{
     AgentError, DialogueLimits, EventKind, JsonlSink, Mode, Proposal, ProposalStore, Surroundings, Workspace,
     models,
 };
-use grail_project::Project;
+use grail_model::Recorder;
+use grail_project::{Project, project_path};
 use grail_sandbox::Toolset;
 use serde_json::json;
 
@@ -25,7 +26,7 @@ use self::watch::Watch;
 use crate::Exit;
 use crate::check::LayerName;
 use crate::cli::Format;
-use crate::render::{Terminal, visible_line};
+use crate::render::{Failure, Terminal, visible_line};
 use crate::run::wait_for;
 
 /// Turn a sentence into checked, fixed code, as a proposal to approve
@@ -69,6 +70,18 @@ pub struct Arguments {
     /// Run only this layer; may be repeated. Without it: what the kind asks for
     #[arg(long = "layer", value_name = "LAYER", value_enum, help_heading = "Checks")]
     pub layers: Vec<LayerName>,
+    /// Several files that belong together: a service, a component, a route and a test, as one proposal
+    #[arg(long, conflicts_with = "kind", help_heading = "Work")]
+    pub feature: bool,
+    /// Let a model look at the code when it is done; without a name, the same one
+    #[arg(long, value_name = "MODEL", num_args = 0..=1, default_missing_value = "", help_heading = "Work")]
+    pub review: Option<String>,
+    /// Keep the habits of this file: naming, docstrings, annotations, imports
+    #[arg(long, value_name = "FILE", help_heading = "Work")]
+    pub like: Option<String>,
+    /// Run the project's tests, and let the model mend its code until they pass, at most N times
+    #[arg(long, value_name = "N", help_heading = "Work")]
+    pub until_tests_pass: Option<usize>,
     /// Approve what passes, without asking
     #[arg(long)]
     pub yes: bool,
@@ -129,20 +142,33 @@ async fn generate(
             prices: chosen.prices,
         },
         layers: arguments.layers.iter().map(|name| name.layer()).collect(),
+        feature: arguments.feature,
+        like: arguments.like.as_deref().map(|path| in_project(workspace, path)),
+        until_tests_pass: arguments.until_tests_pass,
     };
+    let reviewer = match arguments.review.as_deref() {
+        None => None,
+        Some("") => Some(models::choose(workspace, Some(&chosen.name))?),
+        Some(name) => Some(models::choose(workspace, Some(name))?),
+    };
+    if reviewer.as_ref().is_some_and(|reviewer| reviewer.name == models::TEMPLATE) {
+        let message = "`template` fills in templates; it cannot review";
+        return Err(Failure::with_hint(message, "name a model: `--review MODEL`").into());
+    }
+    let recorder = Recorder::new(chosen.model.as_ref());
     let watch = Watch::new();
     let notice = |notice: grail_agent::Notice<'_>| watch.hear(notice);
     let approver = TerminalApprover { watch: &watch };
-    let company = Company { approver: &approver, watch: &notice };
+    let reviewer = reviewer.as_ref().map(|reviewer| reviewer.model.as_ref());
+    let company = Company { approver: &approver, watch: &notice, reviewer };
     let tools = Toolset::default();
     let mut generation =
-        Generation::start(workspace, chosen.model.as_ref(), tools, &arguments.intent, settings, company)
-            .await?;
+        Generation::start(workspace, &recorder, tools, &arguments.intent, settings, company).await?;
     let mut proposal = generation.run().await?;
     let store = ProposalStore::of_project(&workspace.project.root);
     loop {
         watch.clear();
-        store.save(&proposal, Some(generation.dialogue().transcript()))?;
+        store.save(&proposal, Some(&recorder.recording()))?;
         workspace.session.emit(EventKind::ProposalMade { proposal: proposal.id.clone() });
         if arguments.yes {
             return approve(workspace, &store, &proposal, terminal);
@@ -177,6 +203,11 @@ async fn generate(
             }
         }
     }
+}
+
+/// A path as the user wrote it, below the project's root.
+fn in_project(workspace: &Workspace, path: &str) -> String {
+    project_path(&workspace.project.root, Path::new(path))
 }
 
 /// Writes a proposal and says what was written.
