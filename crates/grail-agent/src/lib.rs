@@ -4,6 +4,7 @@
 //! the layers. A [`Dialogue`] is the loop between a model and its tools. What comes out is a [`Proposal`], which a person approves.
 //! Every step is an [`Event`].
 
+mod abilities;
 pub mod artifact;
 mod clock;
 pub mod code_mode;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod choosing;
 mod extensions;
 mod generating;
 mod sample;

@@ -129,7 +129,7 @@ async fn generate(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Exit> {
     let workspace = &open.workspace;
-    let chosen = models::choose(workspace, arguments.model.as_deref())?;
+    let chosen = models::choose(workspace, arguments.model.as_deref()).await?;
     let settings = GenerateSettings {
         kind: arguments.kind.clone(),
         model_name: chosen.name.clone(),
@@ -148,8 +148,8 @@ async fn generate(
     };
     let reviewer = match arguments.review.as_deref() {
         None => None,
-        Some("") => Some(models::choose(workspace, Some(&chosen.name))?),
-        Some(name) => Some(models::choose(workspace, Some(name))?),
+        Some("") => Some(models::choose(workspace, Some(&chosen.name)).await?),
+        Some(name) => Some(models::choose(workspace, Some(name)).await?),
     };
     if reviewer.as_ref().is_some_and(|reviewer| reviewer.name == models::TEMPLATE) {
         let message = "`template` fills in templates; it cannot review";
