@@ -37,6 +37,14 @@ pub enum ModelError {
     NotRecorded { recorded: usize },
     #[error("the recording `{path}` cannot be {action}: {reason}")]
     Recording { path: PathBuf, action: &'static str, reason: String },
+    #[error("there is nothing in the intent that `template` could read")]
+    NoWish,
+    #[error("`template` cannot tell which kind is asked for: {}", listed(kinds))]
+    KindUnclear { kinds: Vec<String> },
+    #[error("no skill has a template for the kind `{kind}`")]
+    NoTemplate { kind: String },
+    #[error("the template `{template}` cannot be filled: {reason}")]
+    Template { template: String, reason: String },
 }
 
 impl ModelError {
@@ -78,6 +86,9 @@ impl ModelError {
                 "name the model as the server does, load it there, or list the other name under `aliases` in `grail.toml`"
             }
             Self::NotRecorded { .. } => "the request has changed since it was recorded; record it again",
+            Self::NoWish => "say what it is and what it has, as in `a user card with avatar and name`",
+            Self::KindUnclear { .. } => "say which one with `--kind`, or name it in the sentence",
+            Self::NoTemplate { .. } => "declare `template = \"….jinja\"` for the kind in `rules/pack.toml`, or ask another model",
             _ => return None,
         })
     }
@@ -90,4 +101,9 @@ impl ModelError {
             _ => false,
         }
     }
+}
+
+fn listed(kinds: &[String]) -> String {
+    let quoted: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+    quoted.join(", ")
 }

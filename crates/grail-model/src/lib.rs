@@ -8,11 +8,13 @@
 mod error;
 mod message;
 mod model;
+pub mod prompt;
 mod replay;
 mod scripted;
 mod server;
 mod settings;
 pub mod structured;
+pub mod template;
 pub mod tool_text;
 
 pub use error::ModelError;

@@ -1,6 +1,8 @@
 //! Artifact kinds: what a skill calls a component, a service or a test, how to recognise one, and where a new one goes.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{Glob, GlobMatcher};
 use grail_code::query::Pattern;
@@ -9,6 +11,9 @@ use serde::Deserialize;
 
 use crate::file::FileUnderCheck;
 use crate::{Layer, RuleProblem};
+
+/// How the names of templates end that can be filled.
+pub(crate) const TEMPLATE_ENDING: &str = ".jinja";
 
 /// One artifact kind, as `rules/pack.toml` declares it.
 pub struct ArtifactKind {
@@ -28,8 +33,14 @@ pub struct ArtifactKind {
     pub rules: Vec<String>,
     /// Where a new one goes: `src/{package}/components/{name}.py`.
     pub file: Option<String>,
+    /// Words for it in a sentence: `service`, `component middleware`. Its name if none are declared.
+    pub words: Vec<String>,
+    /// Things that are of this kind, and say so in their names: `card`, `badge`.
+    pub such_as: Vec<String>,
     /// The template for a new one: a file in `templates/`.
     pub template: Option<String>,
+    /// The text of the template, where it is there and ends in `.jinja`. It says nothing about code that exists, so no finding depends on it.
+    pub template_text: Option<Arc<str>>,
     /// The layers that must pass before one is accepted.
     pub checks: Vec<Layer>,
     /// Of the file that declares it.
@@ -61,6 +72,10 @@ pub(crate) struct KindData {
     #[serde(default)]
     rules: Vec<String>,
     file: Option<String>,
+    #[serde(default)]
+    words: Vec<String>,
+    #[serde(default)]
+    such_as: Vec<String>,
     template: Option<String>,
     #[serde(default = "default_checks")]
     checks: Vec<Layer>,
@@ -110,10 +125,33 @@ impl ArtifactKind {
             shapes,
             rules: data.rules,
             file: data.file,
+            words: if data.words.is_empty() { vec![name.replace('-', " ")] } else { data.words },
+            such_as: data.such_as,
             template: data.template,
+            template_text: None,
             checks: data.checks,
             hash: blake3::hash(text.as_bytes()),
         })
+    }
+
+    /// Takes the text of its template from the files of its skill. One that is declared and missing is a problem; one that is not Jinja is
+    /// for people and models to read.
+    pub(crate) fn find_template(
+        &mut self,
+        path: &Path,
+        files: &BTreeMap<String, String>,
+    ) -> Option<RuleProblem> {
+        let template = self.template.as_ref().filter(|template| template.ends_with(TEMPLATE_ENDING))?;
+        match files.get(&format!("templates/{template}")) {
+            Some(text) => {
+                self.template_text = Some(text.as_str().into());
+                None
+            }
+            None => {
+                let message = format!("kind `{}`: there is no `templates/{template}`", self.name);
+                Some(RuleProblem::new(path, 0, message))
+            }
+        }
     }
 
     /// The artifacts of this kind in a file. A kind that is forced takes every public function and class at the top.

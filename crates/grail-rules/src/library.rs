@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::built_in::BuiltInSkill;
+use crate::kind::TEMPLATE_ENDING;
 use crate::pack::{Origin, Pack};
 use crate::rule::Rule;
 use crate::{ArtifactKind, RuleProblem};
@@ -114,7 +115,10 @@ impl Library {
         let name = folder.file_name()?.to_str()?.to_owned();
         let mut files = BTreeMap::new();
         // Variants for older versions of a library lie in folders of their own.
-        let mut pending = vec![(folder.join("rules"), "rules".to_owned(), 0)];
+        let mut pending = vec![
+            (folder.join("templates"), "templates".to_owned(), 2),
+            (folder.join("rules"), "rules".to_owned(), 0),
+        ];
         while let Some((path, inside, depth)) = pending.pop() {
             let Ok(entries) = fs::read_dir(&path) else { continue };
             for entry in entries.flatten() {
@@ -124,7 +128,7 @@ impl Library {
                     pending.push((entry.path(), name, depth + 1));
                     continue;
                 }
-                let is_wanted = [".md", ".py", ".toml"].iter().any(|ending| name.ends_with(ending));
+                let is_wanted = is_read(&name);
                 if !kind.is_file() || !is_wanted {
                     continue;
                 }
@@ -146,6 +150,16 @@ impl Library {
     }
 }
 
+/// Of rules everything that makes one, of templates those that can be filled.
+fn is_read(path: &str) -> bool {
+    match path.strip_prefix("templates/") {
+        Some(name) => name.ends_with(TEMPLATE_ENDING),
+        None => {
+            path.starts_with("rules/") && [".md", ".py", ".toml"].iter().any(|ending| path.ends_with(ending))
+        }
+    }
+}
+
 fn read_file(path: &Path) -> Result<String, String> {
     let length = fs::metadata(path).map_err(|error| error.to_string())?.len();
     if length > MAX_FILE_BYTES {
@@ -159,12 +173,7 @@ fn built_in() -> Vec<Pack> {
     let read = |skill: BuiltInSkill| {
         let text =
             |(path, bytes): (&str, &[u8])| Some((path.to_owned(), str::from_utf8(bytes).ok()?.to_owned()));
-        let files = skill
-            .files()
-            .into_iter()
-            .filter(|(path, _)| path.starts_with("rules/"))
-            .filter_map(text)
-            .collect();
+        let files = skill.files().into_iter().filter(|(path, _)| is_read(path)).filter_map(text).collect();
         Pack::read(skill.name(), Origin::BuiltIn, &Path::new("built-in").join(skill.name()), &files)
     };
     BuiltInSkill::all().filter_map(read).collect()

@@ -6,6 +6,7 @@
 //!   rules/pack.toml      kinds, and the library versions the pack is for (optional)
 //!   rules/a-rule.md      one rule
 //!   rules/other.md       a rule written in Python has its code in `other.py` beside it
+//!   templates/a.jinja    the template of a kind
 //! ```
 //!
 //! A pack is read from files in memory, so that built-in ones and those on disk are the same. One rule that cannot be read does not
@@ -67,7 +68,7 @@ impl Pack {
             problems: Vec::new(),
         };
         if let Some(text) = files.get(PACK_FILE)
-            && let Err(problem) = pack.read_settings(text)
+            && let Err(problem) = pack.read_settings(text, files)
         {
             pack.problems.push(problem);
         }
@@ -92,7 +93,7 @@ impl Pack {
         Some(pack)
     }
 
-    fn read_settings(&mut self, text: &str) -> Result<(), RuleProblem> {
+    fn read_settings(&mut self, text: &str, files: &BTreeMap<String, String>) -> Result<(), RuleProblem> {
         let path = self.folder.join(PACK_FILE);
         let data: PackData = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start).min(text.len());
@@ -107,7 +108,9 @@ impl Pack {
             if !is_id(&name) {
                 return Err(RuleProblem::new(&path, 0, format!("`{name}` is no name for a kind")));
             }
-            self.kinds.push(Arc::new(ArtifactKind::compile(&path, text, &name, data)?));
+            let mut kind = ArtifactKind::compile(&path, text, &name, data)?;
+            self.problems.extend(kind.find_template(&path, files));
+            self.kinds.push(Arc::new(kind));
         }
         Ok(())
     }
