@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use grail_code::{Field, Kind, Source, parse_module};
+use grail_model::template::{self, KindGuess};
 use grail_model::{Message, Model, Usage};
 use grail_rules::Layer;
 use grail_sandbox::{Tool, ToolError, Toolset};
@@ -29,6 +30,7 @@ use crate::proposal::{
 };
 use crate::review::review_code;
 use crate::style::Style;
+use crate::templates::{kind_words, libraries_in_use};
 use crate::workspace::Workspace;
 
 /// A longer intent is no sentence.
@@ -421,26 +423,12 @@ pub fn check_intent(intent: &str) -> Result<&str, AgentError> {
     Ok(intent)
 }
 
-/// The kind of artifact that an intent names.
+/// The kind of artifact that an intent asks for.
 pub fn guess_kind(workspace: &Workspace, intent: &str) -> Result<String, AgentError> {
-    let words: Vec<String> =
-        intent.split(|character: char| !character.is_alphanumeric()).map(str::to_lowercase).collect();
-    let mut known: Vec<&str> = workspace.library.kinds().map(|(_, kind)| kind.name.as_str()).collect();
-    known.sort_unstable();
-    known.dedup();
-    let is_named = |kind: &&&str| {
-        kind.split('-').all(|part| words.iter().any(|word| word == part || *word == format!("{part}s")))
-    };
-    let mut named: Vec<&str> = known.iter().filter(is_named).copied().collect();
-    // `test-fixture` says more than `fixture`.
-    let parts = |kind: &str| kind.split('-').count();
-    let most = named.iter().map(|kind| parts(kind)).max().unwrap_or(0);
-    named.retain(|kind| parts(kind) == most);
-    match named.as_slice() {
-        [one] => Ok((*one).to_owned()),
-        several => Err(AgentError::UnclearKind {
-            candidates: several.iter().map(|kind| (*kind).to_owned()).collect(),
-        }),
+    match template::guess_kind(intent, &kind_words(&workspace.library)) {
+        KindGuess::One(kind) => Ok(kind),
+        KindGuess::Several(candidates) => Err(AgentError::UnclearKind { candidates }),
+        KindGuess::Unclear => Err(AgentError::UnclearKind { candidates: Vec::new() }),
     }
 }
 
@@ -449,6 +437,11 @@ fn request(workspace: &Workspace, intent: &str, kind: &str) -> String {
     if let Some(package) = workspace.package_folder() {
         request.push('\n');
         request.push_str(&tagged("package", &package));
+    }
+    let uses = libraries_in_use(workspace);
+    if !uses.is_empty() {
+        request.push('\n');
+        request.push_str(&tagged("uses", &uses));
     }
     let made = feature::made_so_far(workspace);
     if !made.is_empty() {

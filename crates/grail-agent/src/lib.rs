@@ -21,6 +21,7 @@ pub mod review;
 mod shadow;
 mod staging;
 pub mod style;
+mod templates;
 mod workspace;
 
 pub use artifact::{ArtifactCode, ArtifactReport, ArtifactSettings, check_artifact};
@@ -37,4 +38,5 @@ pub use proposal::{
 };
 pub use shadow::Shadow;
 pub use staging::{Staging, clean_path};
+pub use templates::{kind_words, template_model};
 pub use workspace::{Surroundings, Workspace};

@@ -9,6 +9,7 @@ use grail_project::{ModelConfig, ModelMode};
 use crate::AgentError;
 use crate::abilities::with_abilities;
 use crate::dialogue::{Mode, Prices};
+use crate::templates::template_model;
 use crate::workspace::Workspace;
 
 /// The model that needs nothing.
@@ -35,6 +36,15 @@ pub async fn choose(workspace: &Workspace, name: Option<&str>) -> Result<ChosenM
     }
     if let Some(settings) = config.models.get(name) {
         return on_server(workspace, name, settings).await;
+    }
+    if name == TEMPLATE {
+        return Ok(ChosenModel {
+            name: name.to_owned(),
+            model: Box::new(template_model(workspace)),
+            prices: Prices::default(),
+            preferred_mode: Mode::Direct,
+            context_tokens: None,
+        });
     }
     let own = config.models.keys().cloned();
     let known = [TEMPLATE.to_owned(), "replay:FILE".to_owned()].into_iter().chain(own).collect();

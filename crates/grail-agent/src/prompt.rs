@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+pub use grail_model::prompt::tagged;
 use grail_rules::ArtifactKind;
 use grail_skills::{Listing, load_skill};
 
@@ -15,12 +16,6 @@ use crate::workspace::Workspace;
 const LISTING_TOKENS: usize = 600;
 /// A longer skill is named, not told: the model can load it.
 const MAX_BODY_TOKENS: usize = 6_000;
-
-/// A text between tags that it cannot close.
-pub fn tagged(tag: &str, text: &str) -> String {
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    format!("<{tag}>{escaped}</{tag}>")
-}
 
 /// A system prompt, and the skills that it tells.
 pub(crate) struct Briefing {

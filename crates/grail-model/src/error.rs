@@ -88,7 +88,9 @@ impl ModelError {
             Self::NotRecorded { .. } => "the request has changed since it was recorded; record it again",
             Self::NoWish => "say what it is and what it has, as in `a user card with avatar and name`",
             Self::KindUnclear { .. } => "say which one with `--kind`, or name it in the sentence",
-            Self::NoTemplate { .. } => "declare `template = \"….jinja\"` for the kind in `rules/pack.toml`, or ask another model",
+            Self::NoTemplate { .. } => {
+                "declare `template = \"….jinja\"` for the kind in `rules/pack.toml`, or ask another model"
+            }
             _ => return None,
         })
     }

@@ -205,15 +205,19 @@ fn stays_inside(path: &str) -> bool {
     !path.starts_with(['/', '\\']) && !path.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// `UserCard` → `user_card`.
+/// `UserCard` → `user_card`, `HTTPService` → `http_service`.
 fn snake_case(name: &str) -> String {
+    let characters: Vec<char> = name.chars().collect();
     let mut result = String::new();
-    let mut previous_is_lower = false;
-    for c in name.chars() {
-        if c.is_uppercase() && previous_is_lower {
+    for (index, &c) in characters.iter().enumerate() {
+        let previous = index.checked_sub(1).and_then(|index| characters.get(index)).copied();
+        let ends_word = |c: char| c.is_lowercase() || c.is_numeric();
+        let begins_word = characters.get(index + 1).is_some_and(|next| next.is_lowercase());
+        if c.is_uppercase()
+            && previous.is_some_and(|before| ends_word(before) || (before.is_uppercase() && begins_word))
+        {
             result.push('_');
         }
-        previous_is_lower = c.is_lowercase() || c.is_numeric();
         result.extend(c.to_lowercase());
     }
     result

@@ -6,3 +6,4 @@ mod choosing;
 mod extensions;
 mod generating;
 mod sample;
+mod templates;

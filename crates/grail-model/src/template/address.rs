@@ -104,6 +104,12 @@ impl Address {
     }
 }
 
+impl std::fmt::Display for Address {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.braces(true))
+    }
+}
+
 fn type_word(of: &FieldType) -> Option<&'static str> {
     match of {
         FieldType::Whole => Some("int"),
@@ -114,7 +120,8 @@ fn type_word(of: &FieldType) -> Option<&'static str> {
 
 impl Segment {
     fn read(part: &str) -> Option<Self> {
-        let within = |open: char, close: char| part.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+        let within =
+            |open: char, close: char| part.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
         if let Some(inside) = within('{', '}') {
             let (name, of) = inside.split_once(':').unwrap_or((inside, ""));
             return Self::parameter(name, of);

@@ -7,6 +7,12 @@ use super::name::Name;
 use super::wish::{Wish, named_outright, read_list, read_type_at};
 use super::words::{DETERMINERS, Token, tokens};
 
+/// What a change may begin with.
+const COMMANDS: &[&str] = &[
+    "make", "turn", "rename", "call", "name", "drop", "remove", "delete", "omit", "without", "no", "replace",
+    "only", "just", "add", "with",
+];
+
 impl Wish {
     /// Changes the wish by what a correction says: `also email`, `without bio`, `rename bio to about`, `price should be an int`,
     /// `make the note optional`, `only name and email`, `call it MemberCard`, `at /members`.
@@ -49,12 +55,16 @@ impl Wish {
                 let (wanted, end) = read_list(tokens, at + 1 + usize::from(next_is(&["with"])));
                 if !wanted.is_empty() {
                     let known = std::mem::take(&mut self.fields);
-                    let keep = |field: Field| known.iter().find(|old| old.name == field.name).cloned().unwrap_or(field);
+                    let keep = |field: Field| {
+                        known.iter().find(|old| old.name == field.name).cloned().unwrap_or(field)
+                    };
                     wanted.into_iter().map(keep).for_each(|field| self.add_field(field));
                 }
                 end
             }
-            "also" | "add" | "with" | "plus" | "and" | "include" | "including" | "fields" | "showing" | "show" => {
+            "also" | "and" | "then" if next_is(COMMANDS) => at + 1,
+            "also" | "add" | "with" | "plus" | "and" | "include" | "including" | "fields" | "showing"
+            | "show" => {
                 let (wanted, end) = read_list(tokens, at + 1);
                 wanted.into_iter().for_each(|field| self.add_field(field));
                 end
@@ -71,10 +81,12 @@ impl Wish {
             return middle;
         }
         let (new, end) = read_list(tokens, middle + 1);
-        if let ([old], [new]) = (old.as_slice(), new.as_slice()) {
+        // Any word is a name here, also `about` and `at`.
+        let word = tokens.get(middle + 1).and_then(|token| Field::read(&token.lower()));
+        if let ([old], Some(new)) = (old.as_slice(), new.first().or(word.as_ref())) {
             self.rename_field(&old.name, new);
         }
-        end
+        end.max(middle + 2)
     }
 
     /// `bio with about`, `of bio, about`.
@@ -83,7 +95,10 @@ impl Wish {
         let is_by = tokens.get(middle).is_some_and(|token| token.is(&["with", "by"]));
         let (new, end) = if is_by { read_list(tokens, middle + 1) } else { (Vec::new(), middle) };
         match (old.as_slice(), new.as_slice()) {
-            ([old], [new]) | ([old, new], []) => self.rename_field(&old.name, new),
+            ([old], [new, others @ ..]) | ([old, new], others @ []) => {
+                self.rename_field(&old.name, new);
+                others.iter().for_each(|field| self.add_field(field.clone()));
+            }
             _ => {}
         }
         end
@@ -114,7 +129,8 @@ impl Wish {
         });
         let Some(field) = found.and_then(|found| self.fields.get_mut(found)) else { return at };
         let mut at = at + field.name.words().len();
-        let links = &["should", "must", "be", "is", "are", "as", "to", "has", "type", "of", "called", "an", "a"];
+        let links =
+            &["should", "must", "be", "is", "are", "as", "to", "has", "type", "of", "called", "an", "a"];
         let from = at;
         while tokens.get(at).is_some_and(|token| token.is(links) || *token == Token::Mark(':')) {
             at += 1;

@@ -210,30 +210,116 @@ impl FieldType {
     }
 }
 
-const IMAGES: &[&str] = &["avatar", "image", "photo", "picture", "logo", "icon", "thumbnail", "portrait", "banner"];
+const IMAGES: &[&str] =
+    &["avatar", "image", "photo", "picture", "logo", "icon", "thumbnail", "portrait", "banner"];
 const LINKS: &[&str] = &["url", "link", "website", "homepage", "href"];
 const HEADINGS: &[&str] = &["title", "name", "heading", "headline"];
 
 const DECIMALS: &[&str] = &[
-    "price", "cost", "amount", "total", "subtotal", "rate", "ratio", "weight", "height", "width", "length", "score", "percent", "percentage",
-    "temperature", "latitude", "longitude", "balance", "tax", "discount", "distance", "salary", "fee", "budget", "speed", "threshold", "timeout",
-    "seconds", "duration", "rating", "volume", "probability",
+    "price",
+    "cost",
+    "amount",
+    "total",
+    "subtotal",
+    "rate",
+    "ratio",
+    "weight",
+    "height",
+    "width",
+    "length",
+    "score",
+    "percent",
+    "percentage",
+    "temperature",
+    "latitude",
+    "longitude",
+    "balance",
+    "tax",
+    "discount",
+    "distance",
+    "salary",
+    "fee",
+    "budget",
+    "speed",
+    "threshold",
+    "timeout",
+    "seconds",
+    "duration",
+    "rating",
+    "volume",
+    "probability",
 ];
 const WHOLES: &[&str] = &[
-    "count", "quantity", "age", "number", "size", "level", "year", "index", "position", "port", "limit", "id", "page", "stock", "points",
-    "minutes", "hours", "days", "weeks", "months", "years", "retries", "attempts", "offset", "depth", "rank", "capacity", "views", "likes", "votes",
-    "floor", "quota",
+    "count", "quantity", "age", "number", "size", "level", "year", "index", "position", "port", "limit",
+    "id", "page", "stock", "points", "minutes", "hours", "days", "weeks", "months", "years", "retries",
+    "attempts", "offset", "depth", "rank", "capacity", "views", "likes", "votes", "floor", "quota",
 ];
 const TRUTHS: &[&str] = &[
-    "active", "enabled", "disabled", "visible", "hidden", "public", "private", "published", "done", "completed", "verified", "archived",
-    "featured", "open", "closed", "paid", "deleted", "checked", "selected", "required", "available", "finished", "online", "subscribed",
+    "active",
+    "enabled",
+    "disabled",
+    "visible",
+    "hidden",
+    "public",
+    "private",
+    "published",
+    "done",
+    "completed",
+    "verified",
+    "archived",
+    "featured",
+    "open",
+    "closed",
+    "paid",
+    "deleted",
+    "checked",
+    "selected",
+    "required",
+    "available",
+    "finished",
+    "online",
+    "subscribed",
 ];
-const TRUTH_STARTS: &[&str] = &["is", "has", "can", "should", "was", "allow", "allows", "needs", "wants", "uses", "in"];
+const TRUTH_STARTS: &[&str] =
+    &["is", "has", "can", "should", "was", "allow", "allows", "needs", "wants", "uses", "in"];
+/// Plurals that are one text.
+const TEXTS: &[&str] = &[
+    "options",
+    "settings",
+    "details",
+    "contents",
+    "instructions",
+    "terms",
+    "credentials",
+    "preferences",
+    "comments",
+];
 const DATES: &[&str] = &["date", "birthday", "deadline", "birthdate", "anniversary"];
 const MOMENTS: &[&str] = &["timestamp", "datetime"];
 const PAST: &[&str] = &[
-    "created", "updated", "modified", "published", "sent", "received", "started", "ended", "finished", "deleted", "closed", "opened", "expires",
-    "due", "joined", "paid", "shipped", "ordered", "placed", "logged", "seen", "changed", "issued",
+    "created",
+    "updated",
+    "modified",
+    "published",
+    "sent",
+    "received",
+    "started",
+    "ended",
+    "finished",
+    "deleted",
+    "closed",
+    "opened",
+    "expires",
+    "due",
+    "joined",
+    "paid",
+    "shipped",
+    "ordered",
+    "placed",
+    "logged",
+    "seen",
+    "changed",
+    "issued",
 ];
 
 fn guess_type(name: &Name) -> FieldType {
@@ -253,7 +339,7 @@ fn guess_type(name: &Name) -> FieldType {
         FieldType::Decimal
     } else if is(TRUTHS) {
         FieldType::Truth
-    } else if is_plural(last) {
+    } else if is_plural(last) && !is(TEXTS) {
         match guess_type(&name.singular()) {
             FieldType::Many(_) | FieldType::Truth => FieldType::Many(Box::new(FieldType::Text)),
             item => FieldType::Many(Box::new(item)),

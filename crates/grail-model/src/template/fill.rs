@@ -26,8 +26,6 @@ const LINE_WIDTH: usize = 88;
 /// What is known of the project an artifact is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The package that the project's own modules are imported from.
-    pub package: Option<String>,
     /// Libraries that the project uses, with versions as far as they are known.
     pub uses: BTreeMap<String, String>,
     /// What a test is about.
@@ -71,12 +69,13 @@ struct RouteView {
 #[derive(Serialize)]
 struct View {
     docstring: String,
+    /// Whether the wish says how it is called.
+    is_named: bool,
     name: NameView,
     record: NameView,
     fields: Vec<FieldView>,
     action: &'static str,
     route: RouteView,
-    package: Option<String>,
     uses: BTreeMap<String, String>,
     subject: Option<SubjectView>,
 }
@@ -84,14 +83,21 @@ struct View {
 /// Fills a template. An error names the line of the template.
 pub(crate) fn fill(template: &Template, wish: &Wish, surroundings: &Surroundings) -> Result<Filled, String> {
     let environment = environment()?;
-    let compiled = environment.template_from_named_str(&template.file, &template.source).map_err(|error| explain(&error))?;
+    let compiled = environment
+        .template_from_named_str(&template.file, &template.source)
+        .map_err(|error| explain(&error))?;
     let view = view(wish, surroundings);
     let mut written = Bounded { bytes: Vec::new() };
-    let captured = compiled.render_captured_to(Value::from(Serde(&view)), &mut written).map_err(|error| explain(&error))?;
+    let captured = compiled
+        .render_captured_to(Value::from(Serde(&view)), &mut written)
+        .map_err(|error| explain(&error))?;
     let name = captured.state().lookup("artifact").and_then(|value| value.as_str().map(str::to_owned));
     let name = name.filter(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'));
     let Some(name) = name else {
-        return Err(format!("`{}` does not say `{{% set artifact = … %}}`, the name of what it makes", template.file));
+        return Err(format!(
+            "`{}` does not say `{{% set artifact = … %}}`, the name of what it makes",
+            template.file
+        ));
     };
     drop(captured);
     let code = String::from_utf8(written.bytes).map_err(|error| error.to_string())?;
@@ -103,12 +109,12 @@ fn view(wish: &Wish, surroundings: &Surroundings) -> View {
     let subject = surroundings.subject.as_ref().map(Subject::view);
     View {
         docstring: docstring(&wish.sentence),
+        is_named: wish.name.is_some(),
         record: name_view(&name.singular()),
         name: name_view(&name),
         fields: views(wish).collect(),
         action: wish.action.unwrap_or("add"),
         route: route_view(wish, &name),
-        package: surroundings.package.clone(),
         uses: surroundings.uses.clone(),
         subject,
     }
@@ -125,8 +131,11 @@ fn name_view(name: &Name) -> NameView {
 fn route_view(wish: &Wish, name: &Name) -> RouteView {
     let address = wish.address.clone().unwrap_or_else(|| Address::of_name(name));
     let method = wish.method.unwrap_or(Method::Get);
-    let parameters: Vec<FieldView> =
-        address.parameters().enumerate().map(|(place, field)| field.view(place + wish.fields.len())).collect();
+    let parameters: Vec<FieldView> = address
+        .parameters()
+        .enumerate()
+        .map(|(place, field)| field.view(place + wish.fields.len()))
+        .collect();
     RouteView {
         path: address.braces(false),
         typed_path: address.braces(true),
@@ -134,7 +143,9 @@ fn route_view(wish: &Wish, name: &Name) -> RouteView {
         sample_path: address.filled(&parameters),
         method: method.decorator(),
         verb: method.verb(),
-        others: views(wish).filter(|field| !parameters.iter().any(|known| known.name == field.name)).collect(),
+        others: views(wish)
+            .filter(|field| !parameters.iter().any(|known| known.name == field.name))
+            .collect(),
         parameters,
     }
 }
@@ -151,9 +162,22 @@ fn environment() -> Result<Environment<'static>, String> {
         None => Err(Error::new(ErrorKind::InvalidOperation, format!("`{name}` is no name for a field"))),
     });
     environment.add_function("lines", lines);
+    environment.add_function("without", without);
+    environment.add_function("named", |text: String| {
+        Value::from(Serde(name_view(&Name::read(&text).unwrap_or_else(Name::of_nothing))))
+    });
     environment.add_filter("literal", |text: String| literal(&text));
     environment.add_filter("modules", modules);
     Ok(environment)
+}
+
+/// A name without a word at its end, if something is left: `without(name, "service")`.
+fn without(name: Value, word: String) -> Result<Value, Error> {
+    let spelt = name.get_attr("kebab")?;
+    let spelt = spelt.as_str().unwrap_or_default();
+    let rest = spelt.strip_suffix(&word).and_then(|rest| rest.strip_suffix('-')).unwrap_or(spelt);
+    let name = Name::read(rest).unwrap_or_else(Name::of_nothing);
+    Ok(Value::from(Serde(name_view(&name))))
 }
 
 /// `start`, the parts and `end` on one line if they fit, else one part a line: the way formatters write it.
@@ -171,7 +195,8 @@ fn lines(start: String, parts: Vec<String>, end: String) -> String {
 fn modules(fields: Vec<Value>) -> Vec<&'static str> {
     let annotations: Vec<String> =
         fields.iter().filter_map(|field| field.get_attr("base").ok()?.as_str().map(str::to_owned)).collect();
-    let is_named = |module: &&str| annotations.iter().any(|annotation| annotation.contains(&format!("{module}.")));
+    let is_named =
+        |module: &&str| annotations.iter().any(|annotation| annotation.contains(&format!("{module}.")));
     ["datetime", "decimal", "uuid"].into_iter().filter(is_named).collect()
 }
 
@@ -184,7 +209,8 @@ pub(crate) fn literal(text: &str) -> String {
             '\n' => result.push_str("\\n"),
             c if c.is_control() || !is_plain(c) => {
                 let number = u32::from(c);
-                let escape = if number > 0xffff { format!("\\U{number:08x}") } else { format!("\\u{number:04x}") };
+                let escape =
+                    if number > 0xffff { format!("\\U{number:08x}") } else { format!("\\u{number:04x}") };
                 result.push_str(&escape);
             }
             c => result.push(c),

@@ -1,5 +1,6 @@
 //! Which kind of artifact a sentence asks for, by the words that skills give for their kinds. A tie is told, not broken.
 
+use super::address::Method;
 use super::name::split_words;
 use super::words::{BOUNDARIES, DETERMINERS, OPENINGS, Token, tokens};
 
@@ -83,7 +84,9 @@ fn last_end(phrase: &[String], wanted: &[String]) -> Option<usize> {
 pub(super) fn head_length(tokens: &[Token]) -> usize {
     // `test the …`, `test that …`
     let is_end = |token: &Token| {
-        matches!(token, Token::Mark(_) | Token::Break | Token::Path(_)) || token.is(BOUNDARIES) || token.is(DETERMINERS)
+        matches!(token, Token::Mark(_) | Token::Break | Token::Path(_))
+            || token.is(BOUNDARIES)
+            || token.is(DETERMINERS)
     };
     tokens.iter().take_while(|token| !is_end(token)).count()
 }
@@ -92,6 +95,7 @@ pub(super) fn head_length(tokens: &[Token]) -> usize {
 pub(super) fn split_head(head: &[Token]) -> Vec<String> {
     head.iter()
         .flat_map(|token| match token {
+            Token::Word(word) if Method::read(word).is_some() => Vec::new(),
             Token::Word(word) if token.is_code_name() => split_words(word),
             Token::Word(_) => split_words(&token.lower()),
             Token::Quoted(text) => split_words(text),

@@ -10,7 +10,8 @@ use super::wish::Wish;
 use super::{KindWords, Template};
 use crate::prompt::untagged;
 use crate::{
-    ChatEvent, ChatRequest, ChatStream, Finish, FinishReason, Message, Model, ModelError, Role, ToolCall, Usage,
+    ChatEvent, ChatRequest, ChatStream, Finish, FinishReason, Message, Model, ModelError, Role, ToolCall,
+    Usage,
 };
 
 /// The name under which the model is asked for and answers.
@@ -20,8 +21,8 @@ const TOOL: &str = "generate_artifact";
 
 /// Needs no server, no key and no luck: the same words give the same code.
 ///
-/// It looks for marked passages in the user's messages (see [`crate::prompt`]): `intent` and perhaps `kind`, `package`, `uses` (one `library
-/// version` a line), `subject` (a [`Subject`] as JSON). What a user says later is a correction. It answers with one call of
+/// It looks for marked passages in the user's messages (see [`crate::prompt`]): `intent` and perhaps `kind`, `uses` (one `library version` a
+/// line), `subject` (a [`Subject`] as JSON), and later on `correction`. It answers with one call of
 /// `generate_artifact`, or with a block of code where that tool is not on offer. It never sends the same code twice: what is wrong with it
 /// would be wrong again.
 pub struct TemplateModel {
@@ -83,18 +84,21 @@ impl TemplateModel {
             Role::User => untagged(tag, &message.content),
             _ => None,
         };
-        let start = messages.iter().rposition(|message| said(message, "intent").is_some()).ok_or(ModelError::NoWish)?;
+        let start = messages
+            .iter()
+            .rposition(|message| said(message, "intent").is_some())
+            .ok_or(ModelError::NoWish)?;
         let before = &messages[..=start];
         let last = |tag: &str| before.iter().rev().find_map(|message| said(message, tag));
         let later = &messages[start + 1..];
-        if let Some(result) = later.last().filter(|message| message.role == Role::Tool) {
+        let result = later.iter().rev().find(|message| message.role == Role::Tool);
+        if let Some(result) = result.filter(|_| later.last().is_some_and(|last| last.role == Role::Tool)) {
             return Ok(Answer::Say(report(&result.content)));
         }
         let kind = last("kind");
         let (template, mut wish) = self.read(&last("intent").unwrap_or_default(), kind.as_deref())?;
-        for message in later.iter().filter(|message| message.role == Role::User) {
-            let correction = untagged("correction", &message.content);
-            wish.refine(correction.as_deref().unwrap_or(&message.content), &template.words);
+        for correction in later.iter().filter_map(|message| said(message, "correction")) {
+            wish.refine(&correction, &template.words);
         }
         let filled = fill_for(template, &wish, &surroundings(&last))?;
         let is_repeated = later.iter().any(|message| {
@@ -102,9 +106,11 @@ impl TemplateModel {
             message.role == Role::Assistant && (sent || message.content.contains(&filled.code))
         });
         if is_repeated {
-            let text = "The template gives the same code again, so there is nothing more that this model can do. \
-                        Say what to add, to leave out or to rename, or ask another model.";
-            return Ok(Answer::Say(text.to_owned()));
+            return Ok(Answer::Say(match result {
+                Some(result) => report(&result.content),
+                None => "The template gives the same code again: say what to add, to leave out or to rename."
+                    .to_owned(),
+            }));
         }
         let is_on_offer = request.tools.iter().any(|tool| tool.name == TOOL);
         if !is_on_offer {
@@ -128,7 +134,11 @@ impl Model for TemplateModel {
 
     fn chat<'m>(&'m self, request: &'m ChatRequest) -> ChatStream<'m> {
         let finish = |reason| {
-            Ok(ChatEvent::Finished(Finish { reason, usage: Usage::default(), model: TEMPLATE_MODEL.to_owned() }))
+            Ok(ChatEvent::Finished(Finish {
+                reason,
+                usage: Usage::default(),
+                model: TEMPLATE_MODEL.to_owned(),
+            }))
         };
         let events = match self.answer(request) {
             Ok(Answer::Say(text)) => vec![Ok(ChatEvent::Text(text)), finish(FinishReason::Stop)],
@@ -145,15 +155,11 @@ fn fill_for(template: &Template, wish: &Wish, surroundings: &Surroundings) -> Re
 }
 
 fn surroundings(said: &dyn Fn(&str) -> Option<String>) -> Surroundings {
-    let is_package = |text: &String| {
-        text.split('.').all(|part| !part.is_empty() && part.chars().all(unicode_ident::is_xid_continue))
-    };
     let library = |line: &str| {
         let (name, version) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         (!name.is_empty()).then(|| (name.to_lowercase().replace('_', "-"), version.trim().to_owned()))
     };
     Surroundings {
-        package: said("package").filter(is_package),
         uses: said("uses").unwrap_or_default().lines().take(500).filter_map(library).collect(),
         subject: said("subject")
             .and_then(|text| serde_json::from_str::<Subject>(&text).ok())
@@ -164,7 +170,8 @@ fn surroundings(said: &dyn Fn(&str) -> Option<String>) -> Surroundings {
 /// What to say when the tool has answered: the model knows nothing better than what it sent.
 fn report(result: &str) -> String {
     let result = result.trim();
-    let succeeded = serde_json::from_str::<serde_json::Value>(result).is_ok_and(|result| result["success"] == true);
+    let succeeded =
+        serde_json::from_str::<serde_json::Value>(result).is_ok_and(|result| result["success"] == true);
     if succeeded {
         return "The artifact is ready.".to_owned();
     }

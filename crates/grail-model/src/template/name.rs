@@ -81,7 +81,9 @@ pub(crate) fn split_words(text: &str) -> Vec<String> {
         let previous = index.checked_sub(1).and_then(|index| characters.get(index)).copied().unwrap_or(' ');
         let next = characters.get(index + 1).copied().unwrap_or(' ');
         let begins = c.is_uppercase()
-            && (previous.is_lowercase() || previous.is_numeric() || (previous.is_uppercase() && next.is_lowercase()));
+            && (previous.is_lowercase()
+                || previous.is_numeric()
+                || (previous.is_uppercase() && next.is_lowercase()));
         if (begins || !is_part(c)) && !word.is_empty() {
             words.push(std::mem::take(&mut word));
         }
@@ -108,15 +110,83 @@ fn capitalised(text: &str) -> String {
 
 /// Words that templates and their annotations use themselves; a field of that name would hide them.
 const RESERVED: &[&str] = &[
-    "self", "cls", "str", "int", "float", "bool", "bytes", "tuple", "list", "dict", "set", "object", "property", "datetime", "decimal",
-    "uuid", "html", "svcs", "pytest", "dataclass", "children", "attributes", "app", "router", "routes", "web", "request", "priority",
-    "registry", "record", "len", "jsonify", "Template", "Any", "Callable", "Iterator", "Router", "Request",
+    "self",
+    "cls",
+    "str",
+    "int",
+    "float",
+    "bool",
+    "bytes",
+    "tuple",
+    "list",
+    "dict",
+    "set",
+    "object",
+    "property",
+    "datetime",
+    "decimal",
+    "uuid",
+    "html",
+    "svcs",
+    "pytest",
+    "dataclass",
+    "children",
+    "attributes",
+    "app",
+    "router",
+    "routes",
+    "web",
+    "request",
+    "priority",
+    "registry",
+    "record",
+    "len",
+    "jsonify",
+    "Template",
+    "Any",
+    "Callable",
+    "Iterator",
+    "Router",
+    "Request",
 ];
 
 const KEYWORDS: &[&str] = &[
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
-    "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
-    "return", "try", "while", "with", "yield", "__debug__",
+    "False",
+    "None",
+    "True",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "while",
+    "with",
+    "yield",
+    "__debug__",
 ];
 
 /// The last gate: whatever case folding did, an identifier leaves.
@@ -135,8 +205,9 @@ fn identifier(text: String) -> String {
 
 /// Words that end in `s` and are one thing.
 const NO_PLURALS: &[&str] = &[
-    "address", "status", "news", "series", "species", "class", "access", "progress", "business", "process", "success", "focus", "bonus",
-    "basis", "analysis", "gas", "bus", "lens", "canvas", "https", "css", "dns", "sms", "gps", "this", "always", "canvas", "atlas", "alias",
+    "address", "status", "news", "series", "species", "class", "access", "progress", "business", "process",
+    "success", "focus", "bonus", "basis", "analysis", "gas", "bus", "lens", "canvas", "https", "css", "dns",
+    "sms", "gps", "this", "always", "canvas", "atlas", "alias",
 ];
 
 pub(crate) fn is_plural(word: &str) -> bool {

@@ -91,15 +91,27 @@ impl Subject {
 
     pub(crate) fn view(&self) -> SubjectView {
         let parameters = views(&self.parameters, 0);
-        let last = |annotation: &str| annotation.rsplit('.').next().unwrap_or_default().trim_matches('"').to_owned();
-        let method = self.methods.iter().filter(|method| !method.is_async && !method.name.starts_with('_')).find_map(|method| {
-            let parameters = views(&method.parameters, self.parameters.len())?;
-            let is_given = |field: &&FieldView| method.gives.contains(&field.name);
-            let gives = parameters.iter().filter(is_given).cloned().collect();
-            Some(MethodView { name: method.name.clone(), parameters, returns: plain(&method.returns), gives })
-        });
+        let last =
+            |annotation: &str| annotation.rsplit('.').next().unwrap_or_default().trim_matches('"').to_owned();
+        let method =
+            self.methods.iter().filter(|method| !method.is_async && !method.name.starts_with('_')).find_map(
+                |method| {
+                    let parameters = views(&method.parameters, self.parameters.len())?;
+                    let is_given = |field: &&FieldView| method.gives.contains(&field.name);
+                    let gives = parameters.iter().filter(is_given).cloned().collect();
+                    Some(MethodView {
+                        name: method.name.clone(),
+                        parameters,
+                        returns: plain(&method.returns),
+                        gives,
+                    })
+                },
+            );
         let is_component = last(&self.returns) == "Template"
-            || self.methods.iter().any(|method| method.name == "__call__" && last(&method.returns) == "Template");
+            || self
+                .methods
+                .iter()
+                .any(|method| method.name == "__call__" && last(&method.returns) == "Template");
         SubjectView {
             module: self.module.clone(),
             name: self.name.clone(),

@@ -5,7 +5,8 @@ use super::field::{Field, MAX_FIELDS, read_type};
 use super::kinds::{KindWords, head_length, split_head};
 use super::name::Name;
 use super::words::{
-    ANNOUNCEMENTS, BOUNDARIES, DETERMINERS, FIELD_WORDS, JOINTS, LIST_ENDS, OPENINGS, Token, action_of, tokens, verb_of,
+    ANNOUNCEMENTS, BOUNDARIES, DETERMINERS, FIELD_WORDS, JOINTS, LIST_ENDS, OPENINGS, Token, action_of,
+    tokens, verb_of,
 };
 
 /// What is wanted, as far as the sentence says.
@@ -147,10 +148,13 @@ fn read_item(tokens: &[Token], start: usize) -> (Option<Field>, usize) {
         match token {
             Token::Word(word) => {
                 let ends = token.is(LIST_ENDS) || token.is(JOINTS);
-                let is_verb = words.is_empty() && verb_of(&token.lower()).is_some_and(|verb| token.lower() != verb);
+                let is_verb =
+                    words.is_empty() && verb_of(&token.lower()).is_some_and(|verb| token.lower() != verb);
                 if (ends && !is_past_at(&words, token)) || is_verb {
                     // `price as an int`, `name of type str`
-                    if token.is(&["as"]) && let Some((read, end)) = read_type_at(tokens, at + 1) {
+                    if token.is(&["as"])
+                        && let Some((read, end)) = read_type_at(tokens, at + 1)
+                    {
                         of = Some(read);
                         at = end;
                     }
@@ -160,14 +164,18 @@ fn read_item(tokens: &[Token], start: usize) -> (Option<Field>, usize) {
                     break;
                 }
                 if token.is(&["of"]) {
-                    if let Some((read, end)) =
-                        tokens.get(at + 1).filter(|next| next.is(&["type"])).and_then(|_| read_type_at(tokens, at + 2))
+                    if let Some((read, end)) = tokens
+                        .get(at + 1)
+                        .filter(|next| next.is(&["type"]))
+                        .and_then(|_| read_type_at(tokens, at + 2))
                     {
                         of = Some(read);
                         at = end;
                         break;
                     }
-                    if words.last().is_some_and(|word| ["list", "set", "sequence", "collection"].contains(&word.as_str())) {
+                    if words.last().is_some_and(|word| {
+                        ["list", "set", "sequence", "collection"].contains(&word.as_str())
+                    }) {
                         words.clear();
                         at += 1;
                         continue;
@@ -180,7 +188,9 @@ fn read_item(tokens: &[Token], start: usize) -> (Option<Field>, usize) {
                 }
                 match token.lower().as_str() {
                     "optional" | "optionally" => is_optional = true,
-                    "type" if !words.is_empty() && tokens.get(at + 1).is_some_and(|next| *next == Token::Mark(':')) => {}
+                    "type"
+                        if !words.is_empty()
+                            && tokens.get(at + 1).is_some_and(|next| *next == Token::Mark(':')) => {}
                     _ if token.is(DETERMINERS) => {}
                     _ if word.chars().any(char::is_alphanumeric) => words.push(token.lower_or_code(word)),
                     _ => {}
@@ -213,7 +223,10 @@ fn read_item(tokens: &[Token], start: usize) -> (Option<Field>, usize) {
             _ => break,
         }
     }
-    words.retain(|word| !FIELD_WORDS.contains(&word.as_str()) || word == "data" || word == "value");
+    // What has a type is a field, whatever it is called.
+    words.retain(|word| {
+        of.is_some() || !FIELD_WORDS.contains(&word.as_str()) || word == "data" || word == "value"
+    });
     let is_name = (1..=4).contains(&words.len());
     let field = is_name.then(|| Name::of_words(&words)).flatten().map(|name| {
         let mut field = Field::guess(name);
@@ -229,16 +242,23 @@ fn read_item(tokens: &[Token], start: usize) -> (Option<Field>, usize) {
 /// `created at` and `due on` are names, though `at` and `on` usually end a list.
 fn is_past_at(words: &[String], token: &Token) -> bool {
     token.is(&["at", "on"])
-        && words.last().is_some_and(|word| word.ends_with("ed") || ["due", "sent", "paid", "seen"].contains(&word.as_str()))
+        && words.last().is_some_and(|word| {
+            word.ends_with("ed") || ["due", "sent", "paid", "seen"].contains(&word.as_str())
+        })
 }
 
 fn skip_words(tokens: &[Token], start: usize) -> usize {
-    let is_rest = |token: &&Token| matches!(token, Token::Word(_)) && !token.is(JOINTS) && !token.is(&["with", "that", "which"]);
+    let is_rest = |token: &&Token| {
+        matches!(token, Token::Word(_)) && !token.is(JOINTS) && !token.is(&["with", "that", "which"])
+    };
     start + tokens[start..].iter().take_while(is_rest).count()
 }
 
 /// The longest type that begins here.
-pub(super) fn read_type_at(tokens: &[Token], start: usize) -> Option<((super::field::FieldType, bool), usize)> {
+pub(super) fn read_type_at(
+    tokens: &[Token],
+    start: usize,
+) -> Option<((super::field::FieldType, bool), usize)> {
     let text = |token: &Token| match token {
         Token::Word(word) => Some(word.clone()),
         Token::Mark(mark @ ('[' | ']' | '|' | ',' | '.')) => Some(mark.to_string()),
@@ -279,7 +299,9 @@ fn find_method(tokens: &[Token], action: Option<&str>) -> Option<Method> {
         _ => None,
     });
     said.or(match action {
-        Some("create" | "register" | "add" | "place" | "send" | "upload" | "book" | "publish") => Some(Method::Post),
+        Some("create" | "register" | "add" | "place" | "send" | "upload" | "book" | "publish") => {
+            Some(Method::Post)
+        }
         Some("update") => Some(Method::Put),
         Some("delete" | "remove" | "cancel") => Some(Method::Delete),
         _ => None,
@@ -292,6 +314,7 @@ fn find_name(tokens: &[Token], kind: &KindWords, wish: &Wish) -> Option<Name> {
         .or_else(|| name_after(tokens, &["for", "of", "about"], kind))
         .or_else(|| wish.address.as_ref().and_then(Address::name))
         .or_else(|| name_of_object(tokens, kind))
+        .or_else(|| name_after(tokens, &["that", "whether"], kind))
 }
 
 /// `called X`, `named X`, `call it X`.
@@ -324,8 +347,17 @@ fn name_of_head(tokens: &[Token], kind: &KindWords) -> Option<Name> {
     };
     let words = kind.without(&words);
     // An order such as `send email` begins with what is done.
-    let is_order = outright.is_none() && words.len() > 1 && words.first().is_some_and(|word| verb_of(word) == Some(word));
-    Name::of_words(&words[usize::from(is_order)..])
+    let is_order = outright.is_none()
+        && words.len() > 1
+        && words.first().is_some_and(|word| verb_of(word) == Some(word));
+    let words = &words[usize::from(is_order)..];
+    // A table is a table of something.
+    let is_shape =
+        outright.is_none() && !words.is_empty() && words.iter().all(|word| kind.such_as.contains(word));
+    let of = name_after(&tokens[head.len()..], &["of", "for"], kind)
+        .filter(|_| is_shape && tokens.get(head.len()).is_some_and(|token| token.is(&["of", "for"])))
+        .map(|name| name.singular());
+    Name::of_words(&of.iter().flat_map(Name::words).chain(words).collect::<Vec<_>>())
 }
 
 fn name_after(tokens: &[Token], words: &[&str], kind: &KindWords) -> Option<Name> {
@@ -334,14 +366,17 @@ fn name_after(tokens: &[Token], words: &[&str], kind: &KindWords) -> Option<Name
     if let Some(token) = tokens.get(start).filter(|token| token.is_code_name()) {
         return Name::of_words(&[word_of(token)]);
     }
-    let start = start + usize::from(tokens.get(start).is_some_and(|token| verb_of(&token.lower()).is_some()));
-    let name = phrase(tokens, start)?;
+    let is_done = tokens.get(start).is_some_and(|token| verb_of(&token.lower()).is_some());
+    let name = phrase(tokens, start + usize::from(is_done))?;
+    // What is done with many is done with each.
+    let name = if is_done { name.singular() } else { name };
     Name::of_words(&kind.without(name.words()))
 }
 
 /// `that sends emails` → `email`.
 fn name_of_object(tokens: &[Token], kind: &KindWords) -> Option<Name> {
-    let at = tokens.iter().position(|token| verb_of(&token.lower()).is_some())?;
+    let is_verb = |token: &Token| verb_of(&token.lower()).is_some() && !token.is(FIELD_WORDS);
+    let at = tokens.iter().position(is_verb)?;
     let start = at + 1 + tokens[at + 1..].iter().take_while(|token| token.is(DETERMINERS)).count();
     let name = phrase(tokens, start)?.singular();
     Name::of_words(&kind.without(name.words()))
@@ -352,7 +387,8 @@ fn phrase(tokens: &[Token], start: usize) -> Option<Name> {
     let rest = tokens.get(start..)?;
     let length = rest
         .iter()
-        .take_while(|token| matches!(token, Token::Word(_)) && !token.is(BOUNDARIES) && !token.is(DETERMINERS))
+        .take_while(|token| matches!(token, Token::Word(_)))
+        .take_while(|token| !token.is(BOUNDARIES) && !token.is(DETERMINERS) && !token.is(ANNOUNCEMENTS))
         .count();
     Name::of_words(&rest[..length].iter().map(Token::lower).collect::<Vec<_>>())
 }

@@ -10,3 +10,4 @@ mod recordings;
 mod servers;
 mod streams;
 mod tool_text;
+mod wishes;
