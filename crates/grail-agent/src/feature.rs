@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 
 use grail_code::outline::outline;
 use grail_code::{Semantic, Source, parse_module};
+use grail_model::prompt::tagged;
 use grail_model::{ChatRequest, Message, Model, collect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::code_mode::fenced_blocks;
-use crate::prompt::tagged;
 use crate::workspace::Workspace;
 
 /// A larger plan is no feature but a project.

@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use grail_code::{Field, Kind, Source, parse_module};
-use grail_model::template::{self, KindGuess};
+use grail_model::prompt::tagged;
+use grail_model::template::{KindGuess, guess_kind};
 use grail_model::{Message, Model, Usage};
-use grail_rules::Layer;
+use grail_rules::{ArtifactKind, Layer};
 use grail_sandbox::{Tool, ToolError, Toolset};
 use grail_skills::runnable::capabilities::infer_capabilities;
 
@@ -24,12 +25,13 @@ use crate::dialogue::{Approver, Dialogue, DialogueLimits, Mode, NobodyApproves, 
 use crate::event::EventKind;
 use crate::feature::{self, Part};
 use crate::models::TEMPLATE;
-use crate::prompt::{briefing, tagged};
+use crate::prompt::briefing;
 use crate::proposal::{
     FileChecks, ModelIdentity, Proposal, ProposalState, ProposedFile, ReviewFinding, RulesIdentity,
 };
 use crate::review::review_code;
 use crate::style::Style;
+use crate::subject::find_subject;
 use crate::templates::{kind_words, libraries_in_use};
 use crate::workspace::Workspace;
 
@@ -224,7 +226,7 @@ impl<'g> Generation<'g> {
             .with_approver(self.company.approver)
             .watched_by(self.company.watch);
         dialogue.say(Message::system(told.text));
-        dialogue.say(Message::user(request(workspace, &part.intent, &kind.name)));
+        dialogue.say(Message::user(request(workspace, &part.intent, &kind)));
         Ok(Work { kind: kind.name.clone(), dialogue, summary: String::new() })
     }
 
@@ -380,7 +382,7 @@ async fn plan(
     }
     let kind = match &settings.kind {
         Some(kind) => find_kind(workspace, kind)?.1.name.clone(),
-        None => guess_kind(workspace, intent)?,
+        None => guess(workspace, intent)?,
     };
     Ok(vec![Part { kind, intent: intent.to_owned() }])
 }
@@ -424,24 +426,32 @@ pub fn check_intent(intent: &str) -> Result<&str, AgentError> {
 }
 
 /// The kind of artifact that an intent asks for.
-pub fn guess_kind(workspace: &Workspace, intent: &str) -> Result<String, AgentError> {
-    match template::guess_kind(intent, &kind_words(&workspace.library)) {
+fn guess(workspace: &Workspace, intent: &str) -> Result<String, AgentError> {
+    match guess_kind(intent, &kind_words(&workspace.library)) {
         KindGuess::One(kind) => Ok(kind),
         KindGuess::Several(candidates) => Err(AgentError::UnclearKind { candidates }),
         KindGuess::Unclear => Err(AgentError::UnclearKind { candidates: Vec::new() }),
     }
 }
 
-fn request(workspace: &Workspace, intent: &str, kind: &str) -> String {
-    let mut request = format!("{}\n{}", tagged("intent", intent), tagged("kind", kind));
-    if let Some(package) = workspace.package_folder() {
+/// The first message of a person: the intent, and what of the project bears on it.
+fn request(workspace: &Workspace, intent: &str, kind: &ArtifactKind) -> String {
+    let mut request = format!("{}\n{}", tagged("intent", intent), tagged("kind", &kind.name));
+    let mut add = |tag: &str, text: &str| {
         request.push('\n');
-        request.push_str(&tagged("package", &package));
+        request.push_str(&tagged(tag, text));
+    };
+    if let Some(package) = workspace.package_folder() {
+        add("package", &package);
     }
     let uses = libraries_in_use(workspace);
     if !uses.is_empty() {
-        request.push('\n');
-        request.push_str(&tagged("uses", &uses));
+        add("uses", &uses);
+    }
+    if kind.checks.contains(&Layer::Tests)
+        && let Some(subject) = find_subject(workspace, intent)
+    {
+        add("subject", &told(&subject));
     }
     let made = feature::made_so_far(workspace);
     if !made.is_empty() {

@@ -15,12 +15,13 @@ pub mod feature;
 pub mod generate;
 pub mod model_tools;
 pub mod models;
-pub mod prompt;
+mod prompt;
 mod proposal;
 pub mod review;
 mod shadow;
 mod staging;
 pub mod style;
+mod subject;
 mod templates;
 mod workspace;
 

@@ -31,20 +31,14 @@ pub struct ChosenModel {
 pub async fn choose(workspace: &Workspace, name: Option<&str>) -> Result<ChosenModel, AgentError> {
     let config = &workspace.project.config;
     let name = name.or(config.generate.model.as_deref()).unwrap_or(TEMPLATE);
+    if name == TEMPLATE {
+        return Ok(plain(name, Box::new(template_model(workspace))));
+    }
     if let Some(file) = name.strip_prefix("replay:") {
-        return replay(name, Path::new(file));
+        return Ok(plain(name, Box::new(Replay::new(Recording::read(Path::new(file))?))));
     }
     if let Some(settings) = config.models.get(name) {
         return on_server(workspace, name, settings).await;
-    }
-    if name == TEMPLATE {
-        return Ok(ChosenModel {
-            name: name.to_owned(),
-            model: Box::new(template_model(workspace)),
-            prices: Prices::default(),
-            preferred_mode: Mode::Direct,
-            context_tokens: None,
-        });
     }
     let own = config.models.keys().cloned();
     let known = [TEMPLATE.to_owned(), "replay:FILE".to_owned()].into_iter().chain(own).collect();
@@ -91,12 +85,13 @@ async fn on_server(
     })
 }
 
-fn replay(name: &str, file: &Path) -> Result<ChosenModel, AgentError> {
-    Ok(ChosenModel {
+/// A model that costs nothing and calls tools one by one.
+fn plain(name: &str, model: Box<dyn Model>) -> ChosenModel {
+    ChosenModel {
         name: name.to_owned(),
-        model: Box::new(Replay::new(Recording::read(file)?)),
+        model,
         prices: Prices::default(),
         preferred_mode: Mode::Direct,
         context_tokens: None,
-    })
+    }
 }

@@ -5,7 +5,6 @@
 
 use std::fmt::Write as _;
 
-pub use grail_model::prompt::tagged;
 use grail_rules::ArtifactKind;
 use grail_skills::{Listing, load_skill};
 

@@ -1,12 +1,12 @@
 //! A second look at code: the same model or another one answers in a schema, and what it finds can be worth another round.
 
+use grail_model::prompt::tagged;
 use grail_model::{ChatRequest, Message, Model, collect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::code_mode::fenced_blocks;
-use crate::prompt::tagged;
 use crate::proposal::ReviewFinding;
 
 /// More remarks are not kept.
