@@ -23,6 +23,7 @@ mod staging;
 pub mod style;
 mod subject;
 mod templates;
+pub mod tools;
 mod workspace;
 
 pub use artifact::{ArtifactCode, ArtifactReport, ArtifactSettings, check_artifact};

@@ -96,6 +96,11 @@ impl Staging {
         self.changes().is_empty()
     }
 
+    /// Whether something is staged for a file, by its clean path.
+    pub fn is_staged(&self, path: &str) -> bool {
+        self.changes().contains_key(path)
+    }
+
     /// Everything staged: paths and texts, `None` for a removal.
     pub fn staged(&self) -> BTreeMap<String, Option<String>> {
         self.changes().clone()

@@ -35,9 +35,12 @@ pub struct Workspace {
     /// What came of every artifact that was handed in.
     pub artifacts: ArtifactLog,
     python: SandboxedRules,
-    /// Compiled when first needed, by the kind they are for.
-    rules: Mutex<BTreeMap<Option<String>, Arc<RuleSet>>>,
+    /// Compiled when first needed, by the pack and the kind they are for.
+    rules: Mutex<BTreeMap<Choice, Arc<RuleSet>>>,
 }
+
+/// A pack and a kind, if only they are meant.
+type Choice = (Option<String>, Option<String>);
 
 /// What a workspace is made of, where it is not found by itself.
 pub struct Surroundings {
@@ -137,18 +140,26 @@ impl Workspace {
 
     /// The rules in force. With a kind: also those that are about it, whatever libraries the project uses.
     pub fn rules(&self, kind: Option<&str>) -> Result<Arc<RuleSet>, AgentError> {
-        let key = kind.map(str::to_owned);
+        self.selected_rules(None, kind)
+    }
+
+    /// The rules of one pack, whatever libraries the project uses. With a kind: everything in a file is taken to be of it.
+    pub fn rules_of_pack(&self, pack: &str, kind: Option<&str>) -> Result<Arc<RuleSet>, AgentError> {
+        self.selected_rules(Some(pack), kind)
+    }
+
+    fn selected_rules(&self, pack: Option<&str>, kind: Option<&str>) -> Result<Arc<RuleSet>, AgentError> {
+        let key = (pack.map(str::to_owned), kind.map(str::to_owned));
         let mut known = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rules) = known.get(&key) {
             return Ok(Arc::clone(rules));
         }
-        let selection = Selection {
-            config: &self.project.config.check,
-            select: &[],
-            ignore: &[],
-            kind,
-            usage: &|name| self.libraries.usage(name),
-        };
+        let config = &self.project.config.check;
+        let select: Vec<String> = key.0.iter().cloned().collect();
+        // What is selected by name goes before the settings; what they rule out stays out all the same.
+        let ignore = if select.is_empty() { &[][..] } else { &config.ignore[..] };
+        let selection =
+            Selection { config, select: &select, ignore, kind, usage: &|name| self.libraries.usage(name) };
         let rules = Arc::new(selection.rules(&self.library).map_err(RulesError::from)?);
         known.insert(key, Arc::clone(&rules));
         Ok(rules)

@@ -1,9 +1,10 @@
 //! One binary for all integration tests of the crate: one module per topic.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod choosing;
 mod extensions;
 mod generating;
 mod sample;
 mod templates;
+mod tools;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 pub(crate) struct Sample {
     /// Removed with the sample.
-    _folder: TempDir,
+    folder: TempDir,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) events: Arc<RememberedEvents>,
 }
@@ -23,6 +23,15 @@ impl Sample {
         for (path, text) in files {
             write(folder.path(), path, text);
         }
+        Self::open(folder)
+    }
+
+    /// The same project, with everything that is found in it found anew.
+    pub(crate) fn reopened(self) -> Self {
+        Self::open(self.folder)
+    }
+
+    fn open(folder: TempDir) -> Self {
         let project = Project::discover(folder.path()).unwrap();
         let events = Arc::new(RememberedEvents::default());
         let surroundings = Surroundings {
@@ -32,7 +41,7 @@ impl Sample {
             events: Arc::clone(&events) as _,
         };
         let workspace = Arc::new(Workspace::open(project, surroundings).unwrap());
-        Self { _folder: folder, workspace, events }
+        Self { folder, workspace, events }
     }
 
     pub(crate) fn root(&self) -> &Path {

@@ -26,7 +26,17 @@ pub struct ScriptRunner {
 struct Engine {
     // Before the runtime, because what it holds ends there.
     context: Context,
-    runtime: Runtime,
+    /// Always there until the end.
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Engine {
+    /// Whoever drops it may be a task of another runtime, where nothing may wait.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// The time one call may take; large files need some.
@@ -50,7 +60,8 @@ impl ScriptRunner {
             RuleProblem::new(&script.path, 0, format!("the sandbox cannot start: {message}"))
                 .hint("rules in Python need worker processes; see docs/guides/sandbox.md")
         })?;
-        let outcome = engine.runtime.block_on(engine.context.execute(&script.program, inputs));
+        let Some(runtime) = &engine.runtime else { return Err(script.problem("the sandbox is shut down")) };
+        let outcome = runtime.block_on(engine.context.execute(&script.program, inputs));
         answer(script, outcome)
     }
 
@@ -65,7 +76,7 @@ impl ScriptRunner {
         let context = workers
             .and_then(|workers| Context::builder().policy(policy).without_type_check().build(workers))
             .map_err(|error| error.to_string())?;
-        Ok(Engine { context, runtime })
+        Ok(Engine { context, runtime: Some(runtime) })
     }
 }
 
