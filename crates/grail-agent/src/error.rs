@@ -57,6 +57,12 @@ pub enum AgentError {
     Storage { path: String, source: std::io::Error },
     #[error("no random numbers are to be had: {reason}")]
     Chance { reason: String },
+    #[error("the skill `{id}` is already installed")]
+    SkillInstalled { id: String },
+    #[error("no skill `{id}` was generated here")]
+    UnknownGeneration { id: String },
+    #[error("what is proposed as `{id}` is not what was shown")]
+    ProposalChanged { id: String },
     #[error("{message}")]
     Other { message: String, hint: Option<String> },
 }
@@ -103,6 +109,15 @@ impl AgentError {
             }
             Self::ChangedSinceApproval { .. } => {
                 "undo it by hand: reverting would lose the later changes".to_owned()
+            }
+            Self::SkillInstalled { id } => {
+                format!(
+                    "`grail skills status {id}` says more; remove it first to replace it: `grail skills remove {id}`"
+                )
+            }
+            Self::UnknownGeneration { .. } => "`grail skills generate \"…\"` makes one".to_owned(),
+            Self::ProposalChanged { .. } => {
+                "generate again, so that what is shown is what is installed".to_owned()
             }
             Self::Other { hint, .. } => return hint.clone(),
             _ => return None,

@@ -19,6 +19,7 @@ mod prompt;
 mod proposal;
 pub mod review;
 mod shadow;
+pub mod skill_generator;
 mod staging;
 pub mod style;
 mod subject;

@@ -6,5 +6,6 @@ mod choosing;
 mod extensions;
 mod generating;
 mod sample;
+mod skill_generator;
 mod templates;
 mod tools;
