@@ -5,6 +5,7 @@
 
 mod answer;
 mod body;
+mod dialect;
 mod embeddings;
 mod identity;
 mod probe;
@@ -27,6 +28,7 @@ use reqwest::redirect::Policy;
 use tokio::time::timeout;
 
 use answer::{Answer, Chunk};
+use dialect::Dialect;
 use wire::{Call, Key, Shape, Wire};
 
 use crate::{ChatEvent, ChatRequest, ChatStream, Model, ModelError, ServerSettings};
@@ -44,6 +46,7 @@ pub struct Server {
     address: Url,
     client: reqwest::Client,
     key: Option<Key>,
+    dialect: Arc<Dialect>,
 }
 
 /// Makes ready to ask; nothing is sent yet. The key is read from the environment.
@@ -83,7 +86,7 @@ pub fn connect_with(
         reason: format!("no connection can be made: {error}"),
     })?;
     let settings = Arc::new(settings.clone());
-    Ok(Server { settings, abilities: Abilities::default(), address, client, key })
+    Ok(Server { settings, abilities: Abilities::default(), address, client, key, dialect: Arc::default() })
 }
 
 impl Server {
@@ -115,14 +118,22 @@ impl Server {
     }
 
     async fn open(&self, request: &ChatRequest) -> Result<Reading, ModelError> {
-        let body = request::chat_body(&self.settings, &self.abilities, request);
-        let (client, call) = self.call(Shape::Stream);
-        match client.chat().create_stream_byot(body).await {
-            Ok(chunks) => {
-                let answer = Answer::new(call.clone());
-                Ok(Reading { chunks, call, answer, ready: VecDeque::new(), is_over: false })
+        loop {
+            let body = self.dialect.speak(request::chat_body(&self.settings, &self.abilities, request));
+            let (client, call) = self.call(Shape::Stream);
+            match client.chat().create_stream_byot(body).await {
+                Ok(chunks) => {
+                    let answer = Answer::new(call.clone());
+                    return Ok(Reading { chunks, call, answer, ready: VecDeque::new(), is_over: false });
+                }
+                Err(error) => {
+                    let error = call.explain(error);
+                    // There is only so much to learn, so this ends.
+                    if !self.dialect.learn(&error) {
+                        return Err(error);
+                    }
+                }
             }
-            Err(error) => Err(call.explain(error)),
         }
     }
 }

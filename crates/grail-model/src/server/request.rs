@@ -6,7 +6,11 @@ use super::prompted;
 use crate::{Abilities, ChatRequest, Message, Role, ServerSettings, ToolChoice};
 
 /// The body of a request for a streamed answer. What the server cannot do by itself is asked for in words.
-pub(super) fn chat_body(settings: &ServerSettings, abilities: &Abilities, request: &ChatRequest) -> Json {
+pub(super) fn chat_body(
+    settings: &ServerSettings,
+    abilities: &Abilities,
+    request: &ChatRequest,
+) -> Map<String, Json> {
     let request = &prompted::adapt(request, abilities);
     let mut body = Map::new();
     let mut set = |name: &str, value: Json| body.insert(name.to_owned(), value);
@@ -53,7 +57,7 @@ pub(super) fn chat_body(settings: &ServerSettings, abilities: &Abilities, reques
     if !request.stop.is_empty() {
         set("stop", json!(request.stop));
     }
-    Json::Object(body)
+    body
 }
 
 fn message(message: &Message) -> Json {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use grail_model::{ChatRequest, Message, ServerSettings};
+use grail_model::{ChatRequest, Message, ModelError, Reply, ServerSettings, collect, connect};
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -118,6 +118,12 @@ pub(crate) fn finish(reason: &str) -> Json {
 
 pub(crate) fn text_answer(text: &str) -> Act {
     stream(&[delta(&json!({"role": "assistant", "content": text})), finish("stop")])
+}
+
+/// What one answer comes to.
+pub(crate) async fn ask(act: Act) -> Result<Reply, ModelError> {
+    let server = Loopback::start(vec![act]).await;
+    collect(&connect(&server.settings()).unwrap(), &question("hi"), |_| {}).await
 }
 
 async fn read_request(connection: &mut TcpStream) -> Option<Seen> {

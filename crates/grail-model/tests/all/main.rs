@@ -7,6 +7,7 @@ mod conversations;
 mod live;
 mod loopback;
 mod recordings;
+mod server_failures;
 mod servers;
 mod streams;
 mod tool_text;
