@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::AgentError;
 use crate::dialogue::refused;
 use crate::workspace::Workspace;
+use crate::written_tool::DEFINE_TOOL;
 
 /// The one tool of this mode.
 pub const EXECUTE_CODE: &str = "execute_code";
@@ -22,6 +23,8 @@ pub struct CodeMode {
 
 impl CodeMode {
     pub async fn start(workspace: &Workspace, tools: Toolset) -> Result<Self, AgentError> {
+        // Programs call tools; new ones are defined where a person can see them.
+        let tools = tools.filter(|tool| tool.name() != DEFINE_TOOL);
         let workers = Workers::start(WorkerConfig::new(workspace.program.clone())).await?;
         let policy = Policies::default()
             .resolve(Preset::AiAgent.name())

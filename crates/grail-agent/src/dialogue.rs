@@ -16,7 +16,9 @@ use serde_json::{Map, Value as Json, json};
 use crate::AgentError;
 use crate::code_mode::{CodeMode, EXECUTE_CODE, program_in};
 use crate::event::EventKind;
+use crate::generate::tool_error;
 use crate::workspace::Workspace;
+use crate::written_tool::{DEFINE_TOOL, keep_tool};
 
 /// Longer results of tools are cut: a model has to read them.
 const MAX_RESULT_BYTES: usize = 48 * 1024;
@@ -125,6 +127,8 @@ pub struct Dialogue<'d> {
     answered_by: Option<String>,
     /// The calls of the last turn, and how often they were made in a row.
     repeated: (String, usize),
+    /// How many of the workspace's written tools are in the toolset.
+    taken_up: usize,
 }
 
 impl<'d> Dialogue<'d> {
@@ -136,7 +140,11 @@ impl<'d> Dialogue<'d> {
         code: Option<CodeMode>,
     ) -> Self {
         let offered = match &code {
-            Some(_) => vec![CodeMode::definition()],
+            // A tool is defined by a call, because a person has to see it by itself.
+            Some(_) => {
+                let defining = tools.get(DEFINE_TOOL).map(definition);
+                std::iter::once(CodeMode::definition()).chain(defining).collect()
+            }
             None => tools.tools().map(definition).collect(),
         };
         Self {
@@ -154,6 +162,7 @@ impl<'d> Dialogue<'d> {
             usage: Usage::default(),
             answered_by: None,
             repeated: (String::new(), 0),
+            taken_up: 0,
         }
     }
 
@@ -210,6 +219,7 @@ impl<'d> Dialogue<'d> {
     /// Asks once and does what is wanted.
     pub async fn turn(&mut self) -> Result<Turn, AgentError> {
         self.check_limits()?;
+        self.take_up_written_tools().await?;
         self.turns += 1;
         (self.watch)(Notice::Asking { turn: self.turns });
         let (reply, problems) = self.ask().await?;
@@ -321,6 +331,9 @@ impl<'d> Dialogue<'d> {
                 program.ok_or_else(|| ToolError::type_error("`execute_code` needs the argument `code`"))?;
             return Ok(code.run(program, &|tool, arguments| self.is_allowed(tool, arguments)).await);
         }
+        if call.name == DEFINE_TOOL && self.tools.get(DEFINE_TOOL).is_some() {
+            return self.define(call, arguments).await;
+        }
         if self.tools.get(&call.name).is_none() || self.code.is_some() {
             return Err(self.unknown(&call.name));
         }
@@ -328,6 +341,38 @@ impl<'d> Dialogue<'d> {
             return Err(refused(&call.name));
         }
         self.tools.call_with(&call.name, arguments).await
+    }
+
+    /// A tool that the model wrote: checked and tried first, then shown to a person, then kept.
+    async fn define(&self, call: &ToolCall, arguments: Map<String, Json>) -> Result<Json, ToolError> {
+        let name = arguments.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
+        if self.tools.get(&name).is_some() {
+            return Err(ToolError::value_error(format!("there is a tool `{name}`; choose another name")));
+        }
+        self.tools.call_with(DEFINE_TOOL, arguments).await?;
+        if !self.is_allowed(DEFINE_TOOL, &call.arguments) {
+            return Err(refused(DEFINE_TOOL));
+        }
+        let report = keep_tool(self.workspace, &name).map_err(|error| tool_error(&error))?;
+        serde_json::to_value(report).map_err(|error| ToolError::failed(error.to_string()))
+    }
+
+    /// Tools that were written since the last turn are offered from now on.
+    async fn take_up_written_tools(&mut self) -> Result<(), AgentError> {
+        let written = self.workspace.written.kept_since(self.taken_up);
+        self.taken_up += written.len();
+        let new: Vec<Tool> =
+            written.into_iter().filter(|tool| self.tools.get(tool.name()).is_none()).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let defined: Vec<ToolDefinition> = new.iter().map(definition).collect();
+        self.tools = self.tools.clone().combine(Toolset::new(new)?)?;
+        match self.code {
+            Some(_) => self.code = Some(CodeMode::start(self.workspace, self.tools.clone()).await?),
+            None => self.offered.extend(defined),
+        }
+        Ok(())
     }
 
     fn is_allowed(&self, tool: &str, arguments: &Json) -> bool {

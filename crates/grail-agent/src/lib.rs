@@ -18,6 +18,7 @@ pub mod models;
 mod prompt;
 mod proposal;
 pub mod review;
+pub mod rule_draft;
 mod shadow;
 pub mod skill_generator;
 mod staging;
@@ -26,6 +27,7 @@ mod subject;
 mod templates;
 pub mod tools;
 mod workspace;
+pub mod written_tool;
 
 pub use artifact::{ArtifactCode, ArtifactReport, ArtifactSettings, check_artifact};
 pub use clock::{Clock, StoppedClock, SystemClock};

@@ -16,6 +16,7 @@ use crate::artifact::ArtifactReport;
 use crate::clock::{Clock, SystemClock};
 use crate::event::{EventSink, NoEvents, Session};
 use crate::staging::Staging;
+use crate::written_tool::Shelf;
 
 pub struct Workspace {
     pub project: Project,
@@ -34,6 +35,8 @@ pub struct Workspace {
     pub staging: Staging,
     /// What came of every artifact that was handed in.
     pub artifacts: ArtifactLog,
+    /// Tools that were written while the work goes on.
+    pub(crate) written: Shelf,
     python: SandboxedRules,
     /// Compiled when first needed, by the pack and the kind they are for.
     rules: Mutex<BTreeMap<Choice, Arc<RuleSet>>>,
@@ -109,6 +112,7 @@ impl Workspace {
             events,
             staging: Staging::new(&project.root),
             artifacts: ArtifactLog::default(),
+            written: Shelf::default(),
             rules: Mutex::default(),
             project,
         })

@@ -4,6 +4,7 @@
 //! approved later, refused when the files have changed meanwhile, and undone.
 
 mod decide;
+mod made;
 mod store;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifact::{LayerResult, Problem};
 
+pub(crate) use made::Making;
 pub use store::ProposalStore;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

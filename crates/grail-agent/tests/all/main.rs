@@ -5,7 +5,9 @@
 mod choosing;
 mod extensions;
 mod generating;
+mod rule_draft;
 mod sample;
 mod skill_generator;
 mod templates;
 mod tools;
+mod written_tool;

@@ -63,3 +63,16 @@ pub(crate) fn write(root: &Path, path: &str, text: &str) {
 pub(crate) fn worker() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_grail-agent-test-worker"))
 }
+
+/// Whether there is a Python that could run a skill; what needs one is left out where there is none, and that is said.
+#[expect(clippy::print_stderr, reason = "a skipped test has to be seen")]
+pub(crate) fn has_python() -> bool {
+    let found = std::process::Command::new("python3")
+        .args(["-c", "import sys; raise SystemExit(sys.version_info < (3, 11))"])
+        .status()
+        .is_ok_and(|status| status.success());
+    if !found {
+        eprintln!("SKIPPED: there is no Python 3.11 or newer");
+    }
+    found
+}

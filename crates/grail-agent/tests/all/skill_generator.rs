@@ -16,7 +16,7 @@ use grail_skills::runnable::{ConnectionSettings, RunnableSkill, StartSettings, S
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::sample::{Sample, worker};
+use crate::sample::{Sample, has_python, worker};
 
 /// A pipeline whose staging can be looked into afterwards.
 struct Maker {
@@ -26,13 +26,17 @@ struct Maker {
 }
 
 impl Maker {
-    fn new() -> Self {
+    /// `None` where there is no Python to run a skill with.
+    fn new() -> Option<Self> {
+        if !has_python() {
+            return None;
+        }
         let staging = TempDir::with_prefix("grail-staging-root-").unwrap();
         let config = SkillGeneratorConfig {
             staging_root: staging.path().to_owned(),
             ..SkillGeneratorConfig::default()
         };
-        Self { sample: Sample::new(&[]), staging, pipeline: SkillGeneratorPipeline::new(config) }
+        Some(Self { sample: Sample::new(&[]), staging, pipeline: SkillGeneratorPipeline::new(config) })
     }
 
     async fn generate(&self, intent: &str) -> Result<GeneratorOutcome, AgentError> {
@@ -80,7 +84,7 @@ fn the_defaults_are_eight_turns_four_rounds_and_the_score_of_the_same_thing() {
 
 #[tokio::test]
 async fn generate_proposal_from_intent() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("send email via SendGrid").await;
     assert_eq!(proposal.skill_id, "send-email-via-sendgrid");
     assert_eq!(proposal.name, "Send email via sendgrid");
@@ -119,7 +123,7 @@ async fn generate_proposal_from_intent() {
 
 #[tokio::test]
 async fn generate_returns_existing_match() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("send email via SendGrid").await;
     maker.pipeline.install_proposal(&maker.sample.workspace, &proposal).unwrap();
     match maker.generate("send email via SendGrid").await.unwrap() {
@@ -137,7 +141,7 @@ async fn generate_returns_existing_match() {
 
 #[tokio::test]
 async fn install_proposal_creates_files() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("count the words of a text").await;
     let report = maker.pipeline.install_proposal(&maker.sample.workspace, &proposal).unwrap();
     let current = report.record.current.unwrap();
@@ -159,7 +163,7 @@ async fn install_proposal_creates_files() {
 
 #[tokio::test]
 async fn index_proposal_makes_searchable() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("convert csv to json").await;
     let find = || index_skills(&maker.sample.workspace).unwrap().search("turn csv into json", 1).unwrap();
     assert_ne!(find()[0].skill.name, "convert-csv-to-json");
@@ -171,7 +175,7 @@ async fn index_proposal_makes_searchable() {
 
 #[tokio::test]
 async fn invalid_intent_returns_error() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let long = "word ".repeat(200_000);
     for (intent, message) in [
         ("", "the intent says nothing"),
@@ -198,7 +202,7 @@ async fn whatever_the_sentence_is_made_of_it_stays_a_sentence() {
         "= = = x = = =",
         "with a, b, \"\"\" and {c}",
     ];
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     for intent in nasty {
         let proposal = maker.propose(intent).await;
         assert!(
@@ -213,7 +217,7 @@ async fn whatever_the_sentence_is_made_of_it_stays_a_sentence() {
 
 #[tokio::test]
 async fn a_request_to_a_service_is_made_of_the_sentence_and_the_input() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let known = maker.propose("post a message to Slack").await;
     maker.pipeline.install_proposal(&maker.sample.workspace, &known).unwrap();
     let output =
@@ -239,7 +243,7 @@ async fn a_request_to_a_service_is_made_of_the_sentence_and_the_input() {
 
 #[tokio::test]
 async fn fields_of_the_sentence_are_wanted_in_the_input() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("register a guest with name, e-mail and age").await;
     assert_eq!(proposal.notes.len(), 1);
     maker.pipeline.install_proposal(&maker.sample.workspace, &proposal).unwrap();
@@ -253,7 +257,7 @@ async fn fields_of_the_sentence_are_wanted_in_the_input() {
 
 #[tokio::test]
 async fn a_later_process_confirms_exactly_what_was_shown() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("count the words of a text").await;
     let workspace = &maker.sample.workspace;
     let other = maker.pipeline.confirm(workspace, &proposal.skill_id, Some("another")).unwrap_err();
@@ -270,7 +274,7 @@ async fn a_later_process_confirms_exactly_what_was_shown() {
 
 #[tokio::test]
 async fn a_proposal_that_somebody_changed_is_not_installed() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("count the words of a text").await;
     let workspace = &maker.sample.workspace;
     let record = find_file(workspace.state.as_deref().unwrap(), "count-words-of-text.json").unwrap();
@@ -292,7 +296,7 @@ async fn a_proposal_that_somebody_changed_is_not_installed() {
 
 #[tokio::test]
 async fn what_is_rejected_stays_rejected() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("count the words of a text").await;
     let workspace = &maker.sample.workspace;
     maker.pipeline.reject(workspace, &proposal.skill_id).unwrap();
@@ -326,7 +330,7 @@ fn write(path: &str, content: &str) -> ToolCall {
 
 #[tokio::test]
 async fn a_model_writes_with_tools_and_mends_what_they_find() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let bad = MANIFEST.replace("version = \"0.1.0\"", "version = \"one\"\nauthor = \"me\"");
     let model = Scripted::new([
         Step::Call(vec![write("manifest.toml", &bad), call("validate_manifest", json!({}))]),
@@ -351,7 +355,7 @@ async fn a_model_writes_with_tools_and_mends_what_they_find() {
 
 #[tokio::test]
 async fn a_script_that_fails_its_handshake_goes_back_to_the_model() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let silent = script(&[
         ("flush=True", "flush=False"),
         ("serve(sys.stdin.buffer, sys.stdout)", "sys.exit('no words')"),
@@ -372,7 +376,7 @@ async fn a_script_that_fails_its_handshake_goes_back_to_the_model() {
 
 #[tokio::test]
 async fn what_is_said_in_blocks_counts_as_written() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let said = format!("Here:\n```toml\n{MANIFEST}```\nand\n```python\n{}```\n", script(&[]));
     let outcome = maker.ask(&Scripted::new([Step::Say(said)]), "say something loudly").await.unwrap();
     assert!(matches!(outcome, GeneratorOutcome::Proposed(_)), "{outcome:?}");
@@ -380,7 +384,7 @@ async fn what_is_said_in_blocks_counts_as_written() {
 
 #[tokio::test]
 async fn what_is_never_mended_fails_and_leaves_nothing() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let network = |number: usize| {
         script(&[
             ("import sys\n", &format!("import sys\nimport urllib.request\n# {number}\n")),
@@ -411,7 +415,7 @@ async fn what_is_never_mended_fails_and_leaves_nothing() {
 
 #[tokio::test]
 async fn a_model_that_only_talks_or_stops_makes_nothing() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let talk = || Step::Say("Certainly!".to_owned());
     let outcome = maker.ask(&Scripted::new([talk(), talk(), talk()]), "say something loudly").await.unwrap();
     assert_eq!(outcome, GeneratorOutcome::Failed { reason: "it wrote no skill".to_owned() });
@@ -422,7 +426,7 @@ async fn a_model_that_only_talks_or_stops_makes_nothing() {
 
 #[tokio::test]
 async fn files_stay_inside_the_skill_and_within_bounds() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let large = "x".repeat(300 * 1024);
     let mut calls: Vec<ToolCall> = ["../evil.py", "/etc/passwd", ".env", "a/../b", "a\\b", "", "x\u{1b}"]
         .iter()
@@ -446,7 +450,7 @@ async fn files_stay_inside_the_skill_and_within_bounds() {
 
 #[tokio::test]
 async fn packages_are_not_fetched_before_a_person_agrees() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let needing = script(&[("dependencies = []", "dependencies = [\"no-such-package-anywhere\"]")]);
     let model =
         Scripted::new([Step::Call(vec![write("manifest.toml", MANIFEST), write("skill.py", &needing)])]);
@@ -458,7 +462,7 @@ async fn packages_are_not_fetched_before_a_person_agrees() {
 
 #[tokio::test]
 async fn a_skill_that_is_there_is_never_replaced() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let first = maker.propose("count the words of a text").await;
     maker.pipeline.install_proposal(&maker.sample.workspace, &first).unwrap();
     let error = maker.pipeline.install_proposal(&maker.sample.workspace, &first).unwrap_err();
@@ -476,7 +480,7 @@ async fn a_skill_that_is_there_is_never_replaced() {
 
 #[tokio::test]
 async fn whoever_stops_waiting_leaves_no_staging() {
-    let maker = Maker::new();
+    let Some(maker) = Maker::new() else { return };
     let model =
         Scripted::new([Step::Call(vec![write("manifest.toml", MANIFEST), write("skill.py", &script(&[]))])]);
     let mut asked = Box::pin(maker.ask(&model, "say something loudly"));
