@@ -9,6 +9,7 @@ pub mod artifact;
 mod clock;
 pub mod code_mode;
 mod dialogue;
+pub mod embedder;
 mod error;
 mod event;
 pub mod feature;

@@ -1,13 +1,14 @@
 //! Which model is asked: by name, by the project's settings, with what is known about its server.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use grail_agent::{AgentError, Mode, models};
 
+use crate::loopback::read_request;
 use crate::sample::Sample;
 
 /// A server that lists one model, refuses tools and schemas, and says hello. It serves so many requests and ends.
@@ -36,25 +37,6 @@ fn serve(requests: usize) -> (String, Arc<AtomicUsize>) {
         }
     });
     (url, count)
-}
-
-fn read_request(connection: &mut TcpStream) -> String {
-    let mut bytes = Vec::new();
-    let mut piece = [0; 4096];
-    loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length =
-                head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
-            if body.len() >= length.unwrap_or_default() {
-                return text;
-            }
-        }
-        match connection.read(&mut piece) {
-            Ok(0) | Err(_) => return text,
-            Ok(count) => bytes.extend_from_slice(&piece[..count]),
-        }
-    }
 }
 
 fn project(url: &str, more: &str) -> Sample {

@@ -5,8 +5,10 @@
 mod choosing;
 mod extensions;
 mod generating;
+mod loopback;
 mod rule_draft;
 mod sample;
+mod servers;
 mod skill_generator;
 mod templates;
 mod tools;

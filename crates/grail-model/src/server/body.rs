@@ -42,23 +42,39 @@ pub(super) fn bounded_lines(
     })
 }
 
-/// A whole body of at most `limit` bytes; what is longer is cut off, and said to be.
+/// How the reading of a whole body ended.
+pub(super) enum Ending {
+    Whole,
+    /// There is more than may be read.
+    TooLong,
+    Late,
+    Broken(reqwest::Error),
+}
+
+/// The first `limit` bytes of a body, as far as they come before `until` without a pause that is too long.
 pub(super) async fn start_of_body(
     response: reqwest::Response,
     limit: usize,
-    patience: Duration,
-) -> (Vec<u8>, bool) {
+    silence: Duration,
+    until: Instant,
+) -> (Vec<u8>, Ending) {
     let mut body = Box::pin(response.bytes_stream());
     let mut bytes = Vec::new();
-    while let Ok(Some(Ok(piece))) = timeout(patience, body.next()).await {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let piece = match timeout(silence.min(left), body.next()).await {
+            Ok(Some(Ok(piece))) => piece,
+            Ok(Some(Err(error))) => return (bytes, Ending::Broken(error)),
+            Ok(None) => return (bytes, Ending::Whole),
+            Err(_) => return (bytes, Ending::Late),
+        };
         let room = limit - bytes.len();
         if piece.len() > room {
             bytes.extend_from_slice(&piece[..room]);
-            return (bytes, true);
+            return (bytes, Ending::TooLong);
         }
         bytes.extend_from_slice(&piece);
     }
-    (bytes, false)
 }
 
 struct Lines<S> {

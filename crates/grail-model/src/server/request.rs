@@ -37,7 +37,7 @@ pub(super) fn chat_body(
         };
     }
     if let Some(schema) = &request.response_schema {
-        let schema = json!({"name": "answer", "strict": true, "schema": schema});
+        let schema = json!({"name": "answer", "strict": is_strict(schema), "schema": schema});
         set("response_format", json!({"type": "json_schema", "json_schema": schema}));
     }
     if let Some(grammar) = &request.grammar {
@@ -58,6 +58,28 @@ pub(super) fn chat_body(
         set("stop", json!(request.stop));
     }
     body
+}
+
+/// Hosted servers hold a model to the letter only of schemas in which every object names all its fields, and refuse others that claim to be so.
+fn is_strict(schema: &Json) -> bool {
+    match schema {
+        Json::Object(fields) => {
+            let is_complete = fields.get("properties").is_none_or(|properties| {
+                let names = properties.as_object().into_iter().flat_map(Map::keys);
+                let required = fields.get("required").and_then(Json::as_array);
+                let is_required = |name: &String| {
+                    required.is_some_and(|required| required.iter().any(|it| it.as_str() == Some(name)))
+                };
+                fields.get("additionalProperties") == Some(&Json::Bool(false))
+                    && names.clone().all(is_required)
+            });
+            let is_open = fields.get("type").and_then(Json::as_str) == Some("object")
+                && !fields.contains_key("properties");
+            is_complete && !is_open && fields.values().all(is_strict)
+        }
+        Json::Array(items) => items.iter().all(is_strict),
+        _ => true,
+    }
 }
 
 fn message(message: &Message) -> Json {

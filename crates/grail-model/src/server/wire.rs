@@ -19,14 +19,15 @@ use reqwest::{Body, Response};
 use serde_json::Value as Json;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::body::{bounded_lines, start_of_body};
+use super::body::{Ending, bounded_lines, start_of_body};
 use crate::{ModelError, ServerSettings};
 
 /// A server that wants to be left alone for longer is not waited for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How much of what a server says about a failure is read, and how much of that is told.
+/// How much of what a server says about a failure is read, how much of that is told, and how long it may take.
 const FAILURE_BYTES: usize = 64 << 10;
 const FAILURE_CHARACTERS: usize = 300;
+const FAILURE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What must not be seen: the key of a server.
 #[derive(Clone)]
@@ -109,8 +110,8 @@ impl Wire {
     async fn refused(&self, response: Response) -> Failure {
         let status = response.status().as_u16();
         let pause = wanted_pause(response.headers());
-        let patience = Duration::from_secs(5).min(self.call.time_left());
-        let (bytes, _) = start_of_body(response, FAILURE_BYTES, patience).await;
+        let until = self.call.deadline.min(Instant::now() + FAILURE_PATIENCE);
+        let (bytes, _) = start_of_body(response, FAILURE_BYTES, FAILURE_PATIENCE, until).await;
         let message = self.call.clean(&failure_message(&bytes));
         let message = if message.is_empty() { "it does not say why".to_owned() } else { message };
         let error = ModelError::Status { model: self.call.settings.model.clone(), status, message };
@@ -161,10 +162,13 @@ impl Wire {
     /// Some servers answer in one piece although a stream is asked for: that is a stream of one event.
     async fn streamed(&self, response: Response) -> Result<String, ModelError> {
         let limit = self.call.settings.limits.line_bytes;
-        let patience = self.call.settings.timeout.min(self.call.time_left());
-        let (bytes, is_cut) = start_of_body(response, limit, patience).await;
-        if is_cut {
-            return Err(self.call.too_long(limit));
+        let silence = self.call.settings.timeout;
+        let (bytes, ending) = start_of_body(response, limit, silence, self.call.deadline).await;
+        match ending {
+            Ending::Whole => {}
+            Ending::TooLong => return Err(self.call.too_long(limit)),
+            Ending::Late => return Err(self.call.late()),
+            Ending::Broken(error) => return Err(self.call.interrupted(&error)),
         }
         let value: Json = serde_json::from_slice(&bytes)
             .map_err(|error| self.call.not_understood(&format!("it is no JSON: {error}")))?;

@@ -122,6 +122,8 @@ async fn silence_and_dawdling_have_an_end() {
         Act::Hang(begun.clone()),
         Act::Endless(head("200 OK", "text/event-stream"), b": still there\n\n".to_vec()),
         Act::Hang([begun, events_text(&[finish("stop")])].concat()),
+        Act::Hang([head("200 OK", "application/json"), b"{".to_vec()].concat()),
+        Act::Hang([head("400 Bad Request", "text/plain"), b"because".to_vec()].concat()),
     ])
     .await;
     let settings = ServerSettings { timeout: Duration::from_millis(100), ..server.settings() };
@@ -136,7 +138,12 @@ async fn silence_and_dawdling_have_an_end() {
     let settings = ServerSettings { timeout: Duration::from_millis(100), ..server.settings() };
     let reply = collect(&connect(&settings).unwrap(), &question("hi"), |_| {}).await.unwrap();
     assert_eq!(reply.text, "well");
-    server.until_ended(4).await;
+    assert_eq!(collect(&connect(&settings).unwrap(), &question("hi"), |_| {}).await, silent);
+    // What came of an explanation is told.
+    let settings = ServerSettings { total_timeout: Duration::from_millis(200), ..server.settings() };
+    let error = collect(&connect(&settings).unwrap(), &question("hi"), |_| {}).await.unwrap_err();
+    assert_eq!(error.to_string(), "`tiny` answered with status 400: because");
+    server.until_ended(6).await;
 }
 
 #[tokio::test]

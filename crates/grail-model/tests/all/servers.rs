@@ -101,7 +101,7 @@ async fn everything_a_request_says_is_sent() {
             "tool_choice": {"type": "function", "function": {"name": "read_file"}},
             "response_format": {
                 "type": "json_schema",
-                "json_schema": {"name": "answer", "strict": true, "schema": {"type": "object"}},
+                "json_schema": {"name": "answer", "strict": false, "schema": {"type": "object"}},
             },
             "grammar": "root ::= \"a\"",
             "temperature": 0.2,
@@ -110,6 +110,36 @@ async fn everything_a_request_says_is_sent() {
             "stop": ["END"],
         })
     );
+}
+
+#[tokio::test]
+async fn only_schemas_that_name_everything_are_called_strict() {
+    let whole = json!({
+        "type": "object",
+        "properties": {"parts": {"type": "array", "items": {"$ref": "#/$defs/Part"}}},
+        "required": ["parts"],
+        "additionalProperties": false,
+        "$defs": {"Part": {
+            "type": "object",
+            "properties": {"kind": {"type": "string"}},
+            "required": ["kind"],
+            "additionalProperties": false,
+        }},
+    });
+    let mut optional = whole.clone();
+    optional["$defs"]["Part"]["required"] = json!([]);
+    let mut open = whole.clone();
+    open["additionalProperties"] = json!(true);
+    let server = Loopback::start(vec![text_answer("{}"), text_answer("{}"), text_answer("{}")]).await;
+    let able = Abilities { json_schema: true, ..Abilities::default() };
+    let model = connect(&server.settings()).unwrap().with_abilities(able);
+    for schema in [whole, optional, open] {
+        let request = ChatRequest { response_schema: Some(schema), ..question("hi") };
+        collect(&model, &request, |_| {}).await.unwrap();
+    }
+    let strict =
+        server.seen().into_iter().map(|it| it.body["response_format"]["json_schema"]["strict"].clone());
+    assert_eq!(strict.collect::<Vec<_>>(), [true, false, false]);
 }
 
 #[tokio::test]
