@@ -52,6 +52,10 @@ runtimes:
 examples *checks:
     scripts/examples {{checks}}
 
+# One of everything from `grail generate` in a fresh project, through ruff, ty and its tests
+generated *arguments:
+    scripts/generated {{arguments}}
+
 # `grail check` beside its peers
 bench-rules *arguments:
     scripts/bench-rules {{arguments}}

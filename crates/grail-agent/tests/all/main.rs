@@ -4,6 +4,7 @@
 
 mod choosing;
 mod extensions;
+mod generated;
 mod generating;
 mod loopback;
 mod rule_draft;

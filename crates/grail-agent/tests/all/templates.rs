@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use grail_agent::generate::{Company, GenerateSettings, Generation};
 use grail_agent::{ArtifactCode, ArtifactSettings, check_artifact, template_model};
 use grail_model::template::Surroundings;
 use grail_rules::Layer;
+use grail_sandbox::Toolset;
 
 use crate::sample::Sample;
 
@@ -99,3 +101,97 @@ name = "shop"
 version = "0.1.0"
 dependencies = ["tdom", "svcs", "starlette", "fastapi", "flask", "quart", "aiohttp", "pytest", "tdom-svcs"]
 "#;
+
+/// Beside every template there is what it gives, for people and models to read. `GRAIL_BLESS=1` writes it anew.
+#[test]
+fn the_examples_beside_the_templates_are_what_they_give() {
+    let sample = Sample::new(&[]);
+    let model = template_model(&sample.workspace);
+    let skills = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
+    let settings = ArtifactSettings {
+        layers: vec![Layer::Syntax, Layer::Rules],
+        path: Some("example.py".to_owned()),
+        ..ArtifactSettings::default()
+    };
+    let mut stale = Vec::new();
+    for (pack, kind) in sample.workspace.library.kinds() {
+        let sentence = format!("an example {} with a title and items", kind.words[0]);
+        let made = model.make(&sentence, None, &Surroundings::default()).unwrap();
+        let artifact = ArtifactCode {
+            artifact_type: kind.name.clone(),
+            name: made.name,
+            description: String::new(),
+            code: made.code,
+        };
+        // As the rules leave it: a view has its decorator.
+        assert!(check_artifact(&sample.workspace, &artifact, &settings).unwrap().success, "{sentence}");
+        let text = sample.workspace.staging.read("example.py").unwrap().unwrap();
+        let template = kind.template.as_deref().unwrap();
+        let path = skills.join(&*pack.name).join("templates").join(template.strip_suffix(".jinja").unwrap());
+        if std::env::var_os("GRAIL_BLESS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        if std::fs::read_to_string(&path).ok() != Some(text) {
+            stale.push(path);
+        }
+    }
+    assert_eq!(stale, Vec::<std::path::PathBuf>::new(), "stale; GRAIL_BLESS=1 writes them anew");
+}
+
+#[test]
+fn a_template_of_a_skill_that_nobody_trusts_writes_nothing() {
+    let pack = "[kinds.memo]\ndescription = \"A memo\"\nfile = \"memos/{name}.py\"\ntemplate = \"memo.py.jinja\"\n";
+    let sample = Sample::new(&[
+        (".agents/skills/notes/SKILL.md", "---\nname: notes\ndescription: Notes.\n---\n"),
+        (".agents/skills/notes/rules/pack.toml", pack),
+        (".agents/skills/notes/templates/memo.py.jinja", "{% set artifact = name.snake %}\nX = 1\n"),
+    ]);
+    let made = template_model(&sample.workspace).make("a memo", Some("memo"), &Surroundings::default());
+    assert_eq!(made.unwrap_err().to_string(), "no skill has a template for the kind `memo`");
+}
+
+/// From the sentence to the proposal and through a correction, with the loop around it.
+#[tokio::test]
+async fn a_sentence_becomes_a_proposal_and_a_correction_another() {
+    let files = [("grail.toml", "[check]\nselect = [\"view-conventions\"]\n[check.options.view-decorator]\ndecorator = \"web:page\"\n")];
+    let sample = Sample::new(&files);
+    let model = template_model(&sample.workspace);
+    let settings = GenerateSettings { layers: vec![Layer::Syntax, Layer::Rules], ..GenerateSettings::default() };
+    let sentence = "a user profile view with avatar, name and bio";
+    let started =
+        Generation::start(&sample.workspace, &model, Toolset::default(), sentence, settings, Company::default());
+    let mut generation = started.await.unwrap();
+    let proposal = generation.run().await.unwrap();
+    assert_eq!(proposal.files[0].path, "views/user_profile_view.py");
+    // The project's own decorator, put there by its rule.
+    let code = proposal.files[0].after.clone().unwrap();
+    assert!(code.contains("from web import page\n") && code.contains("\n@page\ndef user_profile_view(*, avatar: str, name: str, bio: str) -> str:"), "{code}");
+    assert_eq!((proposal.retries, proposal.model.answered.as_str()), (0, "template"));
+    let corrected = generation.correct("no, I meant without the bio, but with email too").await.unwrap();
+    let code = corrected.files[0].after.clone().unwrap();
+    assert!(code.contains("def user_profile_view(*, avatar: str, name: str, email: str) -> str:"), "{code}");
+    let again = generation.correct("thanks a lot").await.unwrap_err();
+    assert_eq!(
+        again.to_string(),
+        "the model did not bring about anything that passes its checks: The template gives the same code again: say what to add, to leave out or to rename."
+    );
+}
+
+#[tokio::test]
+async fn a_test_is_made_for_what_the_project_has() {
+    let service = "class MailService:\n    def send(self, *, to: str, copies: int = 0) -> bool:\n        return bool(to)\n";
+    let sample = Sample::new(&[("shop/__init__.py", ""), ("shop/services/mail.py", service)]);
+    let model = template_model(&sample.workspace);
+    let settings = GenerateSettings { layers: vec![Layer::Syntax, Layer::Rules], ..GenerateSettings::default() };
+    let started = Generation::start(
+        &sample.workspace,
+        &model,
+        Toolset::default(),
+        "a test for the mail service",
+        settings,
+        Company::default(),
+    );
+    let proposal = started.await.unwrap().run().await.unwrap();
+    assert_eq!(proposal.files[0].path, "tests/test_mail_service.py");
+    insta::assert_snapshot!(proposal.files[0].after.as_deref().unwrap(), @"");
+}

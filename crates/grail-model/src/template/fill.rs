@@ -94,10 +94,7 @@ pub(crate) fn fill(template: &Template, wish: &Wish, surroundings: &Surroundings
     let name = captured.state().lookup("artifact").and_then(|value| value.as_str().map(str::to_owned));
     let name = name.filter(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'));
     let Some(name) = name else {
-        return Err(format!(
-            "`{}` does not say `{{% set artifact = … %}}`, the name of what it makes",
-            template.file
-        ));
+        return Err("it does not say `{% set artifact = … %}`, the name of what it makes".to_owned());
     };
     drop(captured);
     let code = String::from_utf8(written.bytes).map_err(|error| error.to_string())?;

@@ -10,5 +10,6 @@ mod recordings;
 mod server_failures;
 mod servers;
 mod streams;
+mod template;
 mod tool_text;
 mod wishes;
