@@ -187,10 +187,10 @@ pub fn check_text(
     let rules = match kind {
         // Code that is plainly of its kind is judged as it is. Code that is not must be made to be: then everything in it is meant.
         Some(kind) => {
-            let natural = workspace.rules(None)?;
+            let natural = workspace.rules_with_pack(&find_kind(workspace, kind)?.0.name)?;
             let found = Checker { rules: &natural, python: None }.check_parsed(&shown, &module, &parsed);
             let is_recognised = found.report.artifacts.iter().any(|artifact| artifact.kind == kind);
-            workspace.rules((!is_recognised).then_some(kind))?
+            if is_recognised { natural } else { workspace.rules(Some(kind))? }
         }
         None => workspace.rules(None)?,
     };

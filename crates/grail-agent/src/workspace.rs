@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use grail_project::{CONFIG_FILE, Project, PythonFile, SourceRoots, WalkOptions, walk_python_files};
+use grail_project::{
+    CONFIG_FILE, CheckConfig, Project, PythonFile, SourceRoots, WalkOptions, walk_python_files,
+};
 use grail_rules::libraries::{ProjectLibraries, Target};
 use grail_rules::{Library, RuleSet, RulesError, SandboxedRules, ScriptRunner, Selection};
 use grail_skills::{Catalogue, Scopes, Trust, state_folder};
@@ -43,7 +45,7 @@ pub struct Workspace {
 }
 
 /// A pack and a kind, if only they are meant.
-type Choice = (Option<String>, Option<String>);
+type Choice = (Vec<String>, Option<String>, Option<String>);
 
 /// What a workspace is made of, where it is not found by itself.
 pub struct Surroundings {
@@ -144,22 +146,33 @@ impl Workspace {
 
     /// The rules in force. With a kind: also those that are about it, whatever libraries the project uses.
     pub fn rules(&self, kind: Option<&str>) -> Result<Arc<RuleSet>, AgentError> {
-        self.selected_rules(None, kind)
+        self.selected_rules(&self.project.config.check, None, kind)
+    }
+
+    /// The rules in force and those of a pack, as if the project had selected it: what is asked for by kind has to keep them.
+    pub fn rules_with_pack(&self, pack: &str) -> Result<Arc<RuleSet>, AgentError> {
+        let mut config = self.project.config.check.clone();
+        config.select.push(pack.to_owned());
+        self.selected_rules(&config, None, None)
     }
 
     /// The rules of one pack, whatever libraries the project uses. With a kind: everything in a file is taken to be of it.
     pub fn rules_of_pack(&self, pack: &str, kind: Option<&str>) -> Result<Arc<RuleSet>, AgentError> {
-        self.selected_rules(Some(pack), kind)
+        self.selected_rules(&self.project.config.check, Some(pack), kind)
     }
 
-    fn selected_rules(&self, pack: Option<&str>, kind: Option<&str>) -> Result<Arc<RuleSet>, AgentError> {
-        let key = (pack.map(str::to_owned), kind.map(str::to_owned));
+    fn selected_rules(
+        &self,
+        config: &CheckConfig,
+        pack: Option<&str>,
+        kind: Option<&str>,
+    ) -> Result<Arc<RuleSet>, AgentError> {
+        let key = (config.select.clone(), pack.map(str::to_owned), kind.map(str::to_owned));
         let mut known = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rules) = known.get(&key) {
             return Ok(Arc::clone(rules));
         }
-        let config = &self.project.config.check;
-        let select: Vec<String> = key.0.iter().cloned().collect();
+        let select: Vec<String> = key.1.iter().cloned().collect();
         // What is selected by name goes before the settings; what they rule out stays out all the same.
         let ignore = if select.is_empty() { &[][..] } else { &config.ignore[..] };
         let selection =

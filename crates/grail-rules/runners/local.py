@@ -277,11 +277,15 @@ def safe_text(error):
 
 def forget_modules(folder):
     """Drop what was imported from the bundle, so that the next one finds its own files under the same names."""
-    for name, module in list(sys.modules.items()):
+
+    def is_from_bundle(module):
         file = getattr(module, "__file__", None) or ""
         places = [file] + [str(place) for place in getattr(module, "__path__", [])]
-        if any(place.startswith(folder) for place in places):
-            del sys.modules[name]
+        return any(place.startswith(folder) for place in places)
+
+    # All are found before the first is dropped: a package without `__init__.py` asks its parent where it is.
+    for name in [name for name, module in list(sys.modules.items()) if is_from_bundle(module)]:
+        del sys.modules[name]
     for path in [path for path in sys.path_importer_cache if path.startswith(folder)]:
         del sys.path_importer_cache[path]
 

@@ -163,7 +163,10 @@ def test_a_fixture_of_all_tests_is_there(customer):
 #[test]
 fn the_fields_of_a_sentence_show_in_what_it_gives() {
     let Some(runtime) = wasm_runtime() else { return };
-    let sample = Sample::new(&[("myapp/web.py", "def view(function):\n    return function\n"), ("pyproject.toml", PROJECT)]);
+    let sample = Sample::new(&[
+        ("myapp/web.py", "def view(function):\n    return function\n"),
+        ("pyproject.toml", PROJECT),
+    ]);
     let model = template_model(&sample.workspace);
     let layers = vec![Layer::Syntax, Layer::Rules];
     let settings = ArtifactSettings { layers, ..ArtifactSettings::default() };
@@ -196,39 +199,54 @@ fn a_test_is_about_what_the_project_has() {
         has_default: false,
     };
     let subjects = [
-        ("function", Subject {
-            module: "shop".to_owned(),
-            name: "total".to_owned(),
-            parameters: vec![parameter("prices", "list[float]"), parameter("day", "datetime.date | None")],
-            returns: "float".to_owned(),
-            ..Subject::default()
-        }),
-        ("class", Subject {
-            module: "shop".to_owned(),
-            name: "Till".to_owned(),
-            is_class: true,
-            methods: vec![SubjectMethod {
-                name: "sell".to_owned(),
-                parameters: vec![parameter("article", "str"), parameter("count", "int")],
-                returns: "Sale".to_owned(),
-                gives: vec!["article".to_owned(), "count".to_owned()],
-                ..SubjectMethod::default()
-            }],
-            ..Subject::default()
-        }),
-        ("component", Subject {
-            module: "shop".to_owned(),
-            name: "Label".to_owned(),
-            parameters: vec![parameter("text", "str"), parameter("prices", "tuple[float, ...]")],
-            returns: "Template".to_owned(),
-            ..Subject::default()
-        }),
-        ("unknown", Subject {
-            module: "shop".to_owned(),
-            name: "total".to_owned(),
-            parameters: vec![parameter("database", "Database")],
-            ..Subject::default()
-        }),
+        (
+            "function",
+            Subject {
+                module: "shop".to_owned(),
+                name: "total".to_owned(),
+                parameters: vec![
+                    parameter("prices", "list[float]"),
+                    parameter("day", "datetime.date | None"),
+                ],
+                returns: "float".to_owned(),
+                ..Subject::default()
+            },
+        ),
+        (
+            "class",
+            Subject {
+                module: "shop".to_owned(),
+                name: "Till".to_owned(),
+                is_class: true,
+                methods: vec![SubjectMethod {
+                    name: "sell".to_owned(),
+                    parameters: vec![parameter("article", "str"), parameter("count", "int")],
+                    returns: "Sale".to_owned(),
+                    gives: vec!["article".to_owned(), "count".to_owned()],
+                    ..SubjectMethod::default()
+                }],
+                ..Subject::default()
+            },
+        ),
+        (
+            "component",
+            Subject {
+                module: "shop".to_owned(),
+                name: "Label".to_owned(),
+                parameters: vec![parameter("text", "str"), parameter("prices", "tuple[float, ...]")],
+                returns: "Template".to_owned(),
+                ..Subject::default()
+            },
+        ),
+        (
+            "unknown",
+            Subject {
+                module: "shop".to_owned(),
+                name: "total".to_owned(),
+                parameters: vec![parameter("database", "Database")],
+                ..Subject::default()
+            },
+        ),
     ];
     for (name, subject) in subjects {
         let surroundings = Surroundings { subject: Some(subject), ..Surroundings::default() };
@@ -262,7 +280,8 @@ def Label(*, text, prices):
     return t"<p>{text}: {[t'<b>{price}</b>' for price in prices]}</p>"
 "#;
 
-const PROJECT: &str = "[project]\nname = \"shop\"\nversion = \"0.1.0\"\ndependencies = [\"tdom\", \"svcs\"]\n";
+const PROJECT: &str =
+    "[project]\nname = \"shop\"\nversion = \"0.1.0\"\ndependencies = [\"tdom\", \"svcs\"]\n";
 
 fn failures(sample: &Sample, runtime: &Path) -> Vec<String> {
     let context = LayerContext {
@@ -283,7 +302,11 @@ fn failures(sample: &Sample, runtime: &Path) -> Vec<String> {
     let report = tests::run(&context, &settings, &files);
     let ran = matches!(report.status, grail_rules::layers::LayerStatus::Ran { .. });
     assert!(ran, "{:?}", report.status);
-    report.findings.iter().map(|found| format!("{}:{}: {}", found.path, found.start.line, found.message)).collect()
+    report
+        .findings
+        .iter()
+        .map(|found| format!("{}:{}: {}", found.path, found.start.line, found.message))
+        .collect()
 }
 
 /// Python in WebAssembly, where the project's scripts have installed it.

@@ -88,9 +88,13 @@ pub(crate) fn fill(template: &Template, wish: &Wish, surroundings: &Surroundings
         .map_err(|error| explain(&error))?;
     let view = view(wish, surroundings);
     let mut written = Bounded { bytes: Vec::new() };
-    let captured = compiled
-        .render_captured_to(Value::from(Serde(&view)), &mut written)
-        .map_err(|error| explain(&error))?;
+    let captured = compiled.render_captured_to(Value::from(Serde(&view)), &mut written).map_err(|error| {
+        match error.kind() {
+            // Nothing else can go wrong with writing to memory.
+            ErrorKind::WriteFailure => format!("the result has more than {MAX_RESULT_BYTES} bytes"),
+            _ => explain(&error),
+        }
+    })?;
     let name = captured.state().lookup("artifact").and_then(|value| value.as_str().map(str::to_owned));
     let name = name.filter(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'));
     let Some(name) = name else {
@@ -263,7 +267,7 @@ struct Bounded {
 impl io::Write for Bounded {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + piece.len() > MAX_RESULT_BYTES {
-            return Err(io::Error::other(format!("the result has more than {MAX_RESULT_BYTES} bytes")));
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
         self.bytes.extend_from_slice(piece);
         Ok(piece.len())

@@ -106,11 +106,9 @@ impl TemplateModel {
             message.role == Role::Assistant && (sent || message.content.contains(&filled.code))
         });
         if is_repeated {
-            return Ok(Answer::Say(match result {
-                Some(result) => report(&result.content),
-                None => "The template gives the same code again: say what to add, to leave out or to rename."
-                    .to_owned(),
-            }));
+            let text = "The template gives the same code again: say what to add, to leave out or to rename.";
+            let failed = result.filter(|result| !is_success(&result.content));
+            return Ok(Answer::Say(failed.map_or_else(|| text.to_owned(), |result| report(&result.content))));
         }
         let is_on_offer = request.tools.iter().any(|tool| tool.name == TOOL);
         if !is_on_offer {
@@ -167,12 +165,14 @@ fn surroundings(said: &dyn Fn(&str) -> Option<String>) -> Surroundings {
     }
 }
 
+fn is_success(result: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(result).is_ok_and(|result| result["success"] == true)
+}
+
 /// What to say when the tool has answered: the model knows nothing better than what it sent.
 fn report(result: &str) -> String {
     let result = result.trim();
-    let succeeded =
-        serde_json::from_str::<serde_json::Value>(result).is_ok_and(|result| result["success"] == true);
-    if succeeded {
+    if is_success(result) {
         return "The artifact is ready.".to_owned();
     }
     let shown: String = result.chars().take(2000).collect();

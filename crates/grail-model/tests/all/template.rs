@@ -48,7 +48,9 @@ fn intent(text: &str) -> Message {
 
 #[tokio::test]
 async fn the_answer_is_one_call_of_the_tool() {
-    let reply = ask(&[Message::system("You write Python."), intent("a user record with name and age")]).await.unwrap();
+    let reply = ask(&[Message::system("You write Python."), intent("a user record with name and age")])
+        .await
+        .unwrap();
     assert_eq!(reply.finish.reason, FinishReason::ToolCalls);
     assert_eq!((reply.finish.model.as_str(), reply.finish.usage), ("template", Usage::default()));
     assert_eq!(
@@ -79,7 +81,8 @@ async fn a_correction_changes_the_wish_and_what_failed_is_not_sent_again() {
     let failed = "{\"success\": false, \"problems\": [{\"line\": 5, \"message\": \"no ages\"}]}";
     messages.extend([first.message(), Message::tool(&first.tool_calls[0], failed)]);
     let told = ask(&messages).await.unwrap();
-    let expected = format!("What the template gives was not accepted, and this model knows no other way:\n{failed}");
+    let expected =
+        format!("What the template gives was not accepted, and this model knows no other way:\n{failed}");
     assert_eq!((told.text.as_str(), told.tool_calls.len()), (expected.as_str(), 0));
     // Whoever insists is told the same.
     messages.extend([told.message(), Message::user("Nothing was handed in. Call it with the whole file.")]);
@@ -95,10 +98,17 @@ async fn a_correction_changes_the_wish_and_what_failed_is_not_sent_again() {
 #[tokio::test]
 async fn what_cannot_be_told_is_said() {
     let plain = |text: &str| Message::user(tagged("intent", text));
-    let error = |result: Result<Reply, ModelError>| result.map(|reply| reply.text).expect_err("an error").to_string();
+    let error =
+        |result: Result<Reply, ModelError>| result.map(|reply| reply.text).expect_err("an error").to_string();
     assert_eq!(error(ask(&[plain("")]).await), "there is nothing in the intent that `template` could read");
-    assert_eq!(error(ask(&[plain("\"\"\" {{}} \n ''' \u{0}")]).await), "there is nothing in the intent that `template` could read");
-    assert_eq!(error(ask(&[plain("something nice")]).await), "`template` cannot tell which kind is asked for: `record`, `note`");
+    assert_eq!(
+        error(ask(&[plain("\"\"\" {{}} \n ''' \u{0}")]).await),
+        "there is nothing in the intent that `template` could read"
+    );
+    assert_eq!(
+        error(ask(&[plain("something nice")]).await),
+        "`template` cannot tell which kind is asked for: `record`, `note`"
+    );
     let unknown = Message::user(format!("{}{}", tagged("intent", "a boat"), tagged("kind", "boat")));
     assert_eq!(error(ask(&[unknown]).await), "no skill has a template for the kind `boat`");
     assert!(ask(&[plain(&"a note ".repeat(150_000))]).await.is_ok());
@@ -106,26 +116,33 @@ async fn what_cannot_be_told_is_said() {
 
 #[test]
 fn a_template_that_cannot_be_filled_says_where() {
+    let endless = "{% set artifact = 'a' %}{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}";
+    let large = "{% set artifact = 'a' %}{% for a in range(200) %}{% for b in range(200) %}{{ docstring }}{% endfor %}{% endfor %}";
+    let sources = [
+        "{{ nothing.there }}",
+        "x\n{% if %}",
+        "pass",
+        "{% set artifact = 'no name' %}",
+        "{% include 'other' %}",
+        "{{ field('') }}",
+        endless,
+        large,
+    ];
     let reason = |source: &str| {
         let made = model(source).make("a note with title", None, &Surroundings::default());
         made.map(|made| made.code).expect_err("an error").to_string()
     };
-    assert_eq!(
-        reason("{{ nothing.there }}"),
-        "the template `note.jinja` cannot be filled: line 1: undefined value"
-    );
-    assert_eq!(
-        reason("x\n{% if %}"),
-        "the template `note.jinja` cannot be filled: line 2: unexpected end of block"
-    );
-    assert_eq!(
-        reason("pass"),
-        "the template `note.jinja` cannot be filled: it does not say `{% set artifact = … %}`, the name of what it makes"
-    );
-    let endless = "{% set artifact = 'a' %}{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}";
-    assert_eq!(reason(endless), "the template `note.jinja` cannot be filled: line 1: engine ran out of fuel");
-    let large = "{% set artifact = 'a' %}{% for a in range(9999) %}{{ 'x' * 1000 }}{% endfor %}";
-    assert!(reason(large).starts_with("the template `note.jinja` cannot be filled: "), "{}", reason(large));
+    let reasons: Vec<String> = sources.into_iter().map(reason).collect();
+    insta::assert_snapshot!(reasons.join("\n"), @"
+    the template `note.jinja` cannot be filled: line 1: `nothing` is undefined
+    the template `note.jinja` cannot be filled: line 2: unexpected end of block
+    the template `note.jinja` cannot be filled: it does not say `{% set artifact = … %}`, the name of what it makes
+    the template `note.jinja` cannot be filled: it does not say `{% set artifact = … %}`, the name of what it makes
+    the template `note.jinja` cannot be filled: line 1: tried to include non-existing template 'other'
+    the template `note.jinja` cannot be filled: line 1: `` is no name for a field
+    the template `note.jinja` cannot be filled: line 1: engine ran out of fuel
+    the template `note.jinja` cannot be filled: the result has more than 524288 bytes
+    ");
 }
 
 proptest! {
