@@ -313,6 +313,18 @@ pub fn path_for(workspace: &Workspace, kind: &ArtifactKind, name: &str) -> Resul
 }
 
 impl ArtifactReport {
+    /// What is wrong, in a line for people.
+    pub fn reason(&self) -> String {
+        match self.problems.first() {
+            Some(first) => {
+                let more = self.problems.len() + self.more_problems - 1;
+                let rest = if more == 0 { String::new() } else { format!(", and {more} more") };
+                format!("{}:{}: {} [{}]{rest}", first.path, first.line, first.message, first.rule)
+            }
+            None => format!("a tool could not look at {}", self.path),
+        }
+    }
+
     fn tell(&mut self, findings: &[Finding]) {
         let room = MAX_TOLD.saturating_sub(self.problems.len());
         self.problems.extend(findings.iter().take(room).map(Problem::from));

@@ -269,7 +269,9 @@ impl<'g> Generation<'g> {
             }
             nudges += 1;
             if nudges == MAX_NUDGES {
-                return Err(AgentError::NotAchieved { reason: shortened(&text) });
+                let last = self.workspace.artifacts.since(0).pop().filter(|report| !report.success);
+                let reason = last.map_or_else(|| shortened(&text), |report| report.reason());
+                return Err(AgentError::NotAchieved { reason });
             }
             self.retries += 1;
             work.dialogue.retry("Nothing was handed in. Call `generate_artifact` with the whole file.");

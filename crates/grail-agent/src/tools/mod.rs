@@ -82,6 +82,13 @@ pub fn toolset(workspace: &Arc<Workspace>) -> Result<Toolset, AgentError> {
     Ok(all.require_approval(|tool| needs_approval(tool.name())))
 }
 
+/// What a model is offered while it makes an artifact: what it can look at. Validators are left out, because handing in code validates it;
+/// the fewer tools, the fewer tokens.
+pub fn for_generating(workspace: &Arc<Workspace>) -> Result<Toolset, AgentError> {
+    let is_useful = |tool: &Tool| is_read_only(tool.name()) && !validators::is_validator(tool.name());
+    Ok(toolset(workspace)?.filter(is_useful))
+}
+
 /// What a tool does beyond answering; `None` if there is no such tool.
 pub fn effect(name: &str) -> Option<Effect> {
     let fixed = EFFECTS.iter().find(|(known, _)| *known == name).map(|(_, effect)| *effect);

@@ -7,6 +7,7 @@ mod extensions;
 mod generated;
 mod generating;
 mod loopback;
+mod misbehaving;
 mod rule_draft;
 mod sample;
 mod servers;

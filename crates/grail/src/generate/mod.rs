@@ -18,7 +18,6 @@ use grail_agent::{
 };
 use grail_model::Recorder;
 use grail_project::{Project, project_path};
-use grail_sandbox::Toolset;
 use serde_json::json;
 
 use self::ask::{Answer, Terminal as _, TerminalApprover};
@@ -161,7 +160,7 @@ async fn generate(
     let approver = TerminalApprover { watch: &watch };
     let reviewer = reviewer.as_ref().map(|reviewer| reviewer.model.as_ref());
     let company = Company { approver: &approver, watch: &notice, reviewer };
-    let tools = Toolset::default();
+    let tools = grail_agent::tools::for_generating(workspace)?;
     let mut generation =
         Generation::start(workspace, &recorder, tools, &arguments.intent, settings, company).await?;
     let mut proposal = generation.run().await?;
