@@ -60,6 +60,10 @@ generated *arguments:
 bench-rules *arguments:
     scripts/bench-rules {{arguments}}
 
+# What generating costs beside the model
+bench-agent *arguments:
+    scripts/bench-agent {{arguments}}
+
 # How much harm to good code the built-in rules notice and put right
 mutants:
     cargo run -p grail-dev -- mutants

@@ -233,6 +233,8 @@ impl<'g> Generation<'g> {
     /// Goes on with one part until something is handed in that passes.
     async fn finish(&mut self, mut work: Work<'g>) -> Result<(), AgentError> {
         let (mut nudges, mut failed_tests) = (0, 0);
+        // Why the last thing handed in was not even checked.
+        let mut refused = None;
         loop {
             let seen = self.workspace.artifacts.len();
             let turn = work.dialogue.turn().await?;
@@ -262,7 +264,15 @@ impl<'g> Generation<'g> {
                     .retry(&format!("Tests fail. Mend the code and hand it in again.\n{}", told(&failures)));
                 continue;
             }
-            let Turn::Said(text) = turn else { continue };
+            let text = match turn {
+                Turn::Said(text) => text,
+                Turn::Called(called) => {
+                    let handed_in = called.iter().rfind(|called| called.call.name == GENERATE_ARTIFACT);
+                    refused =
+                        handed_in.and_then(|called| Some(called.result.as_ref().err()?.message.clone()));
+                    continue;
+                }
+            };
             if let Some(report) = reports.last() {
                 work.dialogue.retry(&told(report));
                 continue;
@@ -270,7 +280,7 @@ impl<'g> Generation<'g> {
             nudges += 1;
             if nudges == MAX_NUDGES {
                 let last = self.workspace.artifacts.since(0).pop().filter(|report| !report.success);
-                let reason = last.map_or_else(|| shortened(&text), |report| report.reason());
+                let reason = refused.or_else(|| Some(last?.reason())).unwrap_or_else(|| shortened(&text));
                 return Err(AgentError::NotAchieved { reason });
             }
             self.retries += 1;

@@ -5,6 +5,7 @@
 
 mod decide;
 mod made;
+mod recheck;
 mod store;
 
 use std::collections::BTreeMap;

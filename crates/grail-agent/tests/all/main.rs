@@ -8,6 +8,7 @@ mod generated;
 mod generating;
 mod loopback;
 mod misbehaving;
+mod recorded;
 mod rule_draft;
 mod sample;
 mod servers;

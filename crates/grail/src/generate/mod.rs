@@ -195,7 +195,10 @@ async fn generate(
                 terminal.note(format_args!("rejected; nothing was written"))?;
                 return Ok(Exit::Fine);
             }
-            Answer::Edited(edited) => proposal = *edited,
+            Answer::Edited(mut edited) => {
+                edited.recheck(workspace, &proposal)?;
+                proposal = *edited;
+            }
             Answer::Correction(text) => {
                 reject(workspace, &store, &proposal.id, Some(text.clone()))?;
                 proposal = generation.correct(&text).await?;

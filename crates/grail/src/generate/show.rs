@@ -39,6 +39,11 @@ fn file_checks(checks: &FileChecks, terminal: &mut Terminal) -> anyhow::Result<(
             visible_line(word)
         ))?;
     }
+    for problem in &checks.problems {
+        let (line, message, rule) =
+            (problem.line, visible_line(&problem.message), visible_line(&problem.rule));
+        terminal.line(format_args!("  line {line}: {message} [{rule}]"))?;
+    }
     if !checks.fixed.is_empty() {
         let fixed: Vec<String> =
             checks.fixed.iter().map(|(rule, times)| format!("{} ({times})", visible_line(rule))).collect();

@@ -8,10 +8,13 @@ fn run(scratch: &Scratch, arguments: &[&str]) -> String {
 }
 
 pub(crate) fn mask_ids(text: &str) -> String {
+    // Those of approvals are times and chance in hexadecimal; those of proposals can be read as times.
+    let has_dashes =
+        |word: &str, places: &[usize]| places.iter().all(|place| word.as_bytes()[*place] == b'-');
     let is_id = |word: &str| {
-        word.len() == 29
-            && word.as_bytes()[12] == b'-'
-            && word.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+        let is_shaped =
+            word.len() == 29 && has_dashes(word, &[12]) || word.len() == 22 && has_dashes(word, &[8, 15]);
+        is_shaped && word.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
     };
     let parts: Vec<&str> = text
         .split_inclusive(|character: char| !character.is_ascii_alphanumeric() && character != '-')

@@ -9,6 +9,7 @@ mod check;
 mod check_formats;
 mod codemod;
 mod find;
+mod generate;
 mod guides;
 mod imports;
 mod init;
