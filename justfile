@@ -95,4 +95,4 @@ live-model *command:
 # What is known of models, on a real one: slow
 test-live:
     scripts/live-model install
-    cargo test -p grail-model --test all live:: -- --ignored --nocapture --test-threads=1
+    cargo test -p grail-model -p grail-agent --test all live:: -- --ignored --nocapture --test-threads=1

@@ -6,6 +6,7 @@ mod choosing;
 mod extensions;
 mod generated;
 mod generating;
+mod live;
 mod loopback;
 mod misbehaving;
 mod recorded;
