@@ -42,7 +42,7 @@ pub use proposal::{
     FileChecks, ModelIdentity, Proposal, ProposalState, ProposalStore, ProposedFile, ReviewFinding,
     RulesIdentity,
 };
-pub use shadow::Shadow;
+pub use shadow::{Shadow, ShadowFiles};
 pub use staging::{Staging, clean_path};
 pub use templates::{kind_words, template_model};
 pub use workspace::{Surroundings, Workspace};

@@ -3,9 +3,11 @@
 //! The project itself is not touched. Sources are copied; what is large and never part of a change (environments, installed packages) is
 //! linked. The copy is gone when it is dropped.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use grail_project::{Project, WalkOptions, project_path, walk_python_files};
 use ignore::WalkBuilder;
@@ -37,10 +39,21 @@ impl Shadow {
         copy_sources(&project.root, &root)?;
         link_folders(&project.root, &root)?;
         for (path, text) in staging.staged() {
+            // What is linked is the original.
+            if path.split('/').next().is_some_and(|first| LINKED.contains(&first)) {
+                let reason = "installed packages are out of reach".to_owned();
+                return Err(AgentError::Path { path, reason });
+            }
             let target = root.join(&path);
             match text {
                 Some(text) => write(&target, &text)?,
-                None => fs::remove_file(&target).map_err(|error| storage(&target, error))?,
+                None => match fs::remove_file(&target) {
+                    // What git ignores was not copied.
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(storage(&target, error));
+                    }
+                    _ => {}
+                },
             }
         }
         Ok(Self { project: Project { root, config: project.config.clone() }, _folder: folder })
@@ -54,7 +67,41 @@ impl Shadow {
         let walked = walk_python_files(std::slice::from_ref(root), &options).unwrap_or_default();
         walked.files.iter().map(|file| project_path(root, &file.path).into()).collect()
     }
+
+    /// The files of the copy, with what tells whether they change. What is linked is not looked at.
+    pub fn files(&self) -> ShadowFiles {
+        let is_real = |entry: &ignore::DirEntry| entry.depth() == 0 || !entry.path_is_symlink();
+        let mut walker = WalkBuilder::new(&self.project.root);
+        let entries =
+            walker.standard_filters(false).follow_links(false).filter_entry(is_real).build().flatten();
+        let file = |entry: ignore::DirEntry| {
+            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            let relative = entry.path().strip_prefix(&self.project.root).ok()?;
+            let path = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+            Some((path, (metadata.len(), metadata.modified().ok())))
+        };
+        entries.filter_map(file).collect()
+    }
+
+    /// Files that are there now and were not, that are others now, and that are gone; but for caches.
+    pub fn changed_since(&self, before: &ShadowFiles) -> Vec<String> {
+        let now = self.files();
+        let is_cache = |path: &&String| path.split('/').any(|part| LEFT_OUT.contains(&part));
+        let differs = |path: &&String| now.get(*path) != before.get(*path);
+        let mut changed: Vec<String> = now
+            .keys()
+            .chain(before.keys())
+            .filter(|path| differs(path) && !is_cache(path))
+            .cloned()
+            .collect();
+        changed.sort();
+        changed.dedup();
+        changed
+    }
 }
+
+/// Size and time by path.
+pub type ShadowFiles = BTreeMap<String, (u64, Option<SystemTime>)>;
 
 fn copy_sources(from: &Path, to: &Path) -> Result<(), AgentError> {
     let is_wanted = |entry: &ignore::DirEntry| {

@@ -152,6 +152,9 @@ impl Staging {
 const KNOWN_HIDDEN: [&str; 6] =
     [".agents", ".github", ".gitignore", ".gitattributes", ".editorconfig", ".pre-commit-config.yaml"];
 
+/// Folders of installed packages, which are never part of a change.
+const INSTALLED: [&str; 2] = ["venv", "node_modules"];
+
 /// A path as it is written in proposals: relative, with `/`, without `.` and `..`.
 pub fn clean_path(path: &str) -> Result<String, AgentError> {
     let bad =
@@ -173,6 +176,9 @@ pub fn clean_path(path: &str) -> Result<String, AgentError> {
     let hidden = parts.iter().find(|part| part.starts_with('.') && !KNOWN_HIDDEN.contains(part));
     if hidden.is_some() {
         return Err(bad("hidden files are out of reach"));
+    }
+    if parts.first().is_some_and(|first| INSTALLED.contains(first)) {
+        return Err(bad("installed packages are out of reach"));
     }
     if parts.is_empty() {
         return Err(bad("it names no file"));

@@ -8,7 +8,14 @@ mod artifacts;
 mod bounds;
 pub mod check;
 pub mod code;
+pub mod commands;
 pub mod files;
+pub mod git;
+mod language_server;
+pub mod layers;
+pub mod navigation;
+mod programs;
+mod reference;
 pub mod skills;
 mod sources;
 mod types;
@@ -25,6 +32,8 @@ use crate::AgentError;
 use crate::generate::tool_error;
 use crate::workspace::Workspace;
 
+pub use reference::tool_reference;
+
 /// What a tool does beyond answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
@@ -39,28 +48,41 @@ pub enum Effect {
 }
 
 /// Every fixed tool, those of [`crate::model_tools`] among them. Validators are made of the project's kinds and only read.
-const EFFECTS: [(&str, Effect); 22] = [
+const EFFECTS: [(&str, Effect); 34] = [
     ("check", Effect::Reads),
     ("cst_add_import", Effect::Stages),
     ("cst_find_pattern", Effect::Reads),
     ("cst_rename", Effect::Stages),
     ("delete_file", Effect::Asks),
     ("document_symbols", Effect::Reads),
+    ("find_references", Effect::Reads),
     ("fix", Effect::Stages),
     ("generate_artifact", Effect::Stages),
     ("generate_feature", Effect::Stages),
     ("generate_in_style_of", Effect::Stages),
+    ("git_diff", Effect::Reads),
+    ("git_log", Effect::Reads),
+    ("git_push", Effect::Asks),
+    ("git_status", Effect::Reads),
+    ("goto_definition", Effect::Reads),
+    ("hover", Effect::Reads),
+    ("install_package", Effect::Asks),
     ("list_files", Effect::Reads),
     ("list_skills", Effect::Reads),
     ("load_skill", Effect::Reads),
+    // It runs code that a model wrote, with the rights of the user, unless it runs in WebAssembly.
+    ("pytest_run", Effect::Asks),
     ("read_file", Effect::Reads),
     ("read_skill_file", Effect::Reads),
     // It runs tests that a model wrote, with the rights of the user.
     ("refine_until_tests_pass", Effect::Asks),
     ("review_code", Effect::Reads),
+    ("ruff_check", Effect::Reads),
+    ("run_command", Effect::Asks),
     ("run_skill_script", Effect::Runs),
     ("search_skills", Effect::Reads),
     ("staged_changes", Effect::Reads),
+    ("typecheck", Effect::Reads),
     ("workspace_symbols", Effect::Reads),
     ("write_file", Effect::Stages),
 ];
@@ -71,6 +93,10 @@ pub fn toolset(workspace: &Arc<Workspace>) -> Result<Toolset, AgentError> {
         files::toolset(workspace)?,
         check::toolset(workspace)?,
         code::toolset(workspace)?,
+        navigation::toolset(workspace)?,
+        layers::toolset(workspace)?,
+        git::toolset(workspace)?,
+        commands::toolset(workspace)?,
         skills::toolset(workspace)?,
         validators::toolset(workspace)?,
         artifacts::toolset(workspace)?,
@@ -79,7 +105,32 @@ pub fn toolset(workspace: &Arc<Workspace>) -> Result<Toolset, AgentError> {
     for group in groups {
         all = all.combine(group)?;
     }
-    Ok(all.require_approval(|tool| needs_approval(tool.name())))
+    let may_run_tests = !layers::tests_need_approval(&workspace.project);
+    Ok(all.require_approval(|tool| {
+        needs_approval(tool.name()) && !(may_run_tests && tool.name() == layers::PYTEST_RUN)
+    }))
+}
+
+impl Effect {
+    pub const ALL: [Self; 4] = [Self::Reads, Self::Stages, Self::Runs, Self::Asks];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Stages => "stages",
+            Self::Runs => "runs",
+            Self::Asks => "asks",
+        }
+    }
+
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Reads => "changes nothing",
+            Self::Stages => "changes what is staged for the proposal, and nothing on disk",
+            Self::Runs => "runs a program behind walls; nothing is changed",
+            Self::Asks => "needs a person's approval",
+        }
+    }
 }
 
 /// What a model is offered while it makes an artifact: what it can look at. Validators are left out, because handing in code validates it;

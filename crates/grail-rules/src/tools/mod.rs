@@ -13,10 +13,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use problem::{last_words, shorten};
-pub(crate) use process::{Capture, Environment, Invocation, Output};
 
 pub use problem::ToolProblem;
-pub use process::interruption;
+pub use process::{Capture, Environment, Invocation, Output, interruption};
 
 /// Output of a tool that has to be read as a whole.
 const MAX_STDOUT: usize = 64 * 1024 * 1024;
@@ -146,7 +145,8 @@ impl Tool {
         })
     }
 
-    pub(crate) fn invoke(&self, invocation: &Invocation) -> Result<Output, ToolProblem> {
+    /// Runs it as it is said, without a shell.
+    pub fn invoke(&self, invocation: &Invocation) -> Result<Output, ToolProblem> {
         process::run(invocation).map_err(|problem| ToolProblem::of_process(&self.name, problem))
     }
 }

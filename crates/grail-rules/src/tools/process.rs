@@ -23,39 +23,44 @@ const CHUNK: usize = 64 * 1024;
 
 /// What to run and how far it may go.
 #[derive(Clone, Debug)]
-pub(crate) struct Invocation {
-    pub(crate) program: PathBuf,
-    pub(crate) arguments: Vec<OsString>,
-    pub(crate) directory: PathBuf,
+pub struct Invocation {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    pub directory: PathBuf,
     /// Written to its standard input, which then ends.
-    pub(crate) input: Vec<u8>,
-    pub(crate) environment: Environment,
-    pub(crate) deadline: Duration,
-    pub(crate) stdout: Capture,
-    pub(crate) stderr: Capture,
+    pub input: Vec<u8>,
+    pub environment: Environment,
+    pub deadline: Duration,
+    pub stdout: Capture,
+    pub stderr: Capture,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Environment {
+/// The variables that a program sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Environment {
     /// Ours, without what would colour the output or send it elsewhere.
     Plain,
     Empty,
+    /// These and no others.
+    Only(Vec<(OsString, OsString)>),
 }
 
+/// How much of an output is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Capture {
+pub enum Capture {
     /// All of it; a program that writes more is stopped.
     Whole(usize),
     /// The last bytes; the rest is dropped.
     Tail(usize),
 }
 
+/// What a program said, and how it ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Output {
+pub struct Output {
     /// `None` if a signal ended it.
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: Vec<u8>,
+    pub code: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -182,9 +187,12 @@ impl Drop for Running {
 fn start(invocation: &Invocation) -> io::Result<Child> {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.arguments).current_dir(&invocation.directory);
-    match invocation.environment {
+    match &invocation.environment {
         Environment::Empty => {
             command.env_clear();
+        }
+        Environment::Only(variables) => {
+            command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
         }
         Environment::Plain => {
             DROPPED_VARIABLES.iter().for_each(|name| {

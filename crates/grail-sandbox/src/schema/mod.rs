@@ -11,7 +11,7 @@ mod python;
 pub(crate) mod shape;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value as Json;
@@ -27,7 +27,8 @@ pub struct Schema(Arc<Compiled>);
 
 struct Compiled {
     json: Json,
-    validator: Validator,
+    /// Made when first needed where the schema is a Rust type's. `None` if it makes no sense.
+    validator: OnceLock<Option<Validator>>,
     shapes: Shapes,
 }
 
@@ -39,19 +40,9 @@ impl Schema {
     /// that cannot be matched in linear time.
     pub fn from_json(json: Json) -> Result<Self, SandboxError> {
         bounds::check(&json)?;
-        let validator = jsonschema::options()
-            .offline()
-            .should_validate_formats(true)
-            .with_pattern_options(
-                PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES),
-            )
-            .build(&json)
-            .map_err(|error| SandboxError::Schema {
-                place: format!("#{}", error.instance_path()),
-                reason: message::schema_error(&error),
-            })?;
+        let validator = compile(&json)?;
         let shapes = Shapes::of(&json);
-        Ok(Self(Arc::new(Compiled { json, validator, shapes })))
+        Ok(Self(Arc::new(Compiled { json, validator: OnceLock::from(Some(validator)), shapes })))
     }
 
     /// The schema of a Rust type.
@@ -60,6 +51,15 @@ impl Schema {
     /// The type describes itself in a way [`Schema::from_json`] refuses.
     pub fn of<T: schemars::JsonSchema>() -> Result<Self, SandboxError> {
         Self::from_json(schemars::schema_for!(T).to_value())
+    }
+
+    /// As [`Schema::of`], for what is hardly ever validated: most of the time goes into the validator, and a tool's arguments are checked
+    /// by reading them into their type.
+    pub(crate) fn of_tool<T: schemars::JsonSchema>() -> Result<Self, SandboxError> {
+        let json = schemars::schema_for!(T).to_value();
+        bounds::check(&json)?;
+        let shapes = Shapes::of(&json);
+        Ok(Self(Arc::new(Compiled { json, validator: OnceLock::new(), shapes })))
     }
 
     pub fn json(&self) -> &Json {
@@ -74,10 +74,14 @@ impl Schema {
         if python::is_too_deep(json) {
             return Err(vec![FieldError { path: String::new(), message: TooDeep.to_string() }]);
         }
-        if self.0.validator.is_valid(json) {
+        let Some(validator) = self.0.validator.get_or_init(|| compile(&self.0.json).ok()) else {
+            let message = "the schema makes no sense".to_owned();
+            return Err(vec![FieldError { path: String::new(), message }]);
+        };
+        if validator.is_valid(json) {
             return Ok(());
         }
-        Err(message::field_errors(self.0.validator.iter_errors(json), json))
+        Err(message::field_errors(validator.iter_errors(json), json))
     }
 
     /// Adds what the schema says about absent properties: their `default`, or null where null is allowed.
@@ -112,6 +116,18 @@ impl Schema {
     pub(crate) fn shapes(&self) -> &Shapes {
         &self.0.shapes
     }
+}
+
+fn compile(json: &Json) -> Result<Validator, SandboxError> {
+    jsonschema::options()
+        .offline()
+        .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES))
+        .build(json)
+        .map_err(|error| SandboxError::Schema {
+            place: format!("#{}", error.instance_path()),
+            reason: message::schema_error(&error),
+        })
 }
 
 impl fmt::Debug for Schema {

@@ -141,14 +141,13 @@ impl StubModule {
             return text;
         }
         for (tool, [header, _]) in self.tools.iter().zip(headers) {
-            let doc = tool.doc.as_deref().map(str::trim).filter(|doc| !doc.is_empty());
+            let doc = documentation(tool);
             text.push_str(header);
-            match doc {
-                Some(doc) => {
-                    text.push('\n');
-                    docstring(doc, "    ", &mut text);
-                }
-                None => text.push_str(" ...\n"),
+            if doc.is_empty() {
+                text.push_str(" ...\n");
+            } else {
+                text.push('\n');
+                docstring(&doc, "    ", &mut text);
             }
             text.push('\n');
         }
@@ -159,6 +158,22 @@ impl StubModule {
         text.push_str("\ntools: _Tools\n");
         text
     }
+}
+
+/// What a tool does, and what its parameters mean, one line each.
+fn documentation(tool: &Signature) -> String {
+    let mut text = tool.doc.as_deref().unwrap_or_default().trim().to_owned();
+    let object = tool.arguments.as_ref().and_then(|schema| schema.shapes().root_object());
+    let mut separator = if text.is_empty() { "" } else { "\n\n" };
+    for field in object.into_iter().flat_map(|object| &object.fields) {
+        let mut line = String::new();
+        comment(field.doc.as_deref().unwrap_or_default(), "", &mut line);
+        if let Some(line) = line.strip_prefix("# ") {
+            text.push_str(&format!("{separator}{}: {}", field.name, line.trim_end()));
+            separator = "\n";
+        }
+    }
+    text
 }
 
 /// A stub file in the making.

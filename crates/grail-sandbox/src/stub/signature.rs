@@ -105,7 +105,7 @@ impl Signature {
     pub fn of<Arguments: schemars::JsonSchema, Result_: schemars::JsonSchema>(
         name: &str,
     ) -> Result<Self, SandboxError> {
-        Self::from_schemas(name, Some(&Schema::of::<Arguments>()?), Some(&Schema::of::<Result_>()?))
+        Self::from_schemas(name, Some(&Schema::of_tool::<Arguments>()?), Some(&Schema::of_tool::<Result_>()?))
     }
 
     /// A tool written as Python: `async def fetch(url: str, *, retries: int = 3) -> str: ...`

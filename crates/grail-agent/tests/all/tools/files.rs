@@ -123,6 +123,8 @@ async fn no_path_leads_out() {
         "/etc/passwd",
         "etc/passwd",
         "host.py",
+        "venv/lib/x.py",
+        "node_modules/x/y.py",
         ".git/config",
         ".env",
         "a\nb",

@@ -2,10 +2,15 @@
 
 mod check;
 mod code;
+mod commands;
 mod files;
+mod git;
+mod layers;
+mod navigation;
 mod skills;
 mod validators;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use grail_agent::tools::{effect, is_read_only, needs_approval, toolset};
@@ -45,6 +50,19 @@ def price(order: Order) -> float:
     ),
     ("README.md", "# Shop\n"),
 ];
+
+/// A project with the tools of the repository as its own; says so and gives `None` where they are missing.
+pub(super) fn with_tools(tool: &str, files: &[(&str, &str)]) -> Option<Bench> {
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv");
+    if !venv.join("bin").join(tool).is_file() {
+        eprintln!("skipped: no `{tool}` in the repository's .venv; scripts/venv makes it");
+        return None;
+    }
+    let sample = Sample::new(files);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(venv.canonicalize().unwrap(), sample.root().join(".venv")).unwrap();
+    Some(Bench::over(sample))
+}
 
 pub(super) struct Bench {
     pub(super) sample: Sample,
@@ -170,6 +188,11 @@ async fn stubs_show_what_fields_mean() {
     let part = stubs.split("def read_file").nth(1).unwrap().split("\ndef ").next().unwrap();
     insta::assert_snapshot!(part, @r#"
     (path: str, line: int | None = None, lines: int | None = None) -> FileText:
-        """Read a file of the project, or a part of it."""
+        """Read a file of the project, or a part of it.
+
+        path: The file, below the project's root.
+        line: The first line, from 1.
+        lines: How many lines; as many as fit if it is not said.
+        """
     "#);
 }
