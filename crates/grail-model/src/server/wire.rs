@@ -120,14 +120,17 @@ impl Wire {
 
     /// No response at all.
     fn unsent(&self, error: &reqwest::Error) -> Failure {
-        let refused = sources(error).any(|source| {
-            source
-                .downcast_ref::<io::Error>()
-                .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-        });
+        let is_kind = |kinds: &[io::ErrorKind]| {
+            let mut causes = sources(error).filter_map(|source| source.downcast_ref::<io::Error>());
+            causes.any(|cause| kinds.contains(&cause.kind()))
+        };
         if !error.is_connect() {
-            return Failure { may_pass: false, pause: None, error: self.call.interrupted(error) };
+            // A server that was restarted, or has closed a connection that was kept for the next request.
+            let has_hung_up = is_kind(&[io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe])
+                || root_cause(error) == "connection closed before message completed";
+            return Failure { may_pass: has_hung_up, pause: None, error: self.call.interrupted(error) };
         }
+        let refused = is_kind(&[io::ErrorKind::ConnectionRefused]);
         let reason = match refused {
             true => "the connection was refused".to_owned(),
             false if error.is_timeout() => {

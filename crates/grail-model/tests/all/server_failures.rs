@@ -212,6 +212,10 @@ async fn what_may_pass_is_asked_again() {
     let settings = ServerSettings { retries: 2, ..server.settings() };
     let reply = collect(&connect(&settings).unwrap(), &question("hi"), |_| {}).await.unwrap();
     assert_eq!((reply.text.as_str(), server.seen().len()), ("at last", 3));
+    // A server that hangs up before it says anything.
+    let server = Loopback::start(vec![Act::Send(Vec::new()), text_answer("sorry")]).await;
+    let settings = ServerSettings { retries: 1, ..server.settings() };
+    assert_eq!(collect(&connect(&settings).unwrap(), &question("hi"), |_| {}).await.unwrap().text, "sorry");
     // Not for ever.
     let server = Loopback::start(vec![busy(), busy(), busy()]).await;
     let settings = ServerSettings { retries: 1, ..server.settings() };
