@@ -56,13 +56,16 @@ pub(super) fn understand(sentence: &str, pack: Option<&str>) -> Result<RuleFiles
     let prose = prose(sentence);
     let (subject, demand) = read(&prose).ok_or_else(not_understood)?;
     let id = rule_id(&prose);
-    let mut files = BTreeMap::from([(format!("rules/{id}.md"), document(&id, &prose, &subject, &demand))]);
+    let mut files = BTreeMap::new();
+    let mut kind = None;
     if let Subject::Kind(one, many) = &subject
         && !demand.is_about_files()
-        && let Some(text) = with_kind(pack, one, many)?
     {
-        files.insert(PACK_FILE.to_owned(), text);
+        let (name, text) = with_kind(pack, one, many)?;
+        files.extend(text.map(|text| (PACK_FILE.to_owned(), text)));
+        kind = Some(name);
     }
+    files.insert(format!("rules/{id}.md"), document(&id, &prose, kind.as_deref(), &subject, &demand));
     Ok(RuleFiles { id, files })
 }
 
@@ -255,15 +258,19 @@ fn singular(noun: &str) -> String {
     }
 }
 
-/// The skill's `pack.toml` with a kind for the noun; `None` if it has one.
-fn with_kind(pack: Option<&str>, one: &str, many: &str) -> Result<Option<String>, AgentError> {
+/// The kind for a noun, and the skill's `pack.toml` with it where it has none yet.
+///
+/// A new one is called `project-view`, not `view`: the nearest kind of a name is what `grail generate` makes, and this one has no template.
+fn with_kind(pack: Option<&str>, one: &str, many: &str) -> Result<(String, Option<String>), AgentError> {
     let text = pack.unwrap_or_default();
     let table: toml::Table = toml::from_str(text).map_err(|error| AgentError::Other {
         message: format!("the skill's `{PACK_FILE}` cannot be read: {}", error.message()),
         hint: None,
     })?;
-    if table.get("kinds").and_then(|kinds| kinds.get(one)).is_some() {
-        return Ok(None);
+    let own = format!("project-{one}");
+    let is_declared = |name: &str| table.get("kinds").and_then(|kinds| kinds.get(name)).is_some();
+    if let Some(name) = [one, &own].into_iter().find(|name| is_declared(name)) {
+        return Ok((name.to_owned(), None));
     }
     let class: String = one[..1].to_uppercase() + &one[1..];
     let mut text = text.to_owned();
@@ -276,12 +283,12 @@ fn with_kind(pack: Option<&str>, one: &str, many: &str) -> Result<Option<String>
     };
     let _ = write!(
         text,
-        "[kinds.{one}]\ndescription = \"What is named `{one}`, decorated with `@{one}`, or defined in a file of {many}\"\nrecognise = [\n  \
+        "[kinds.{own}]\ndescription = \"What is named `{one}`, decorated with `@{one}`, or defined in a file of {many}\"\nrecognise = [\n  \
          '{{type: FunctionDef, not: {{predicate: is_method}}, name: {{regex: \"(^|_){one}$\"}}}}',\n  \
          '{{type: ClassDef, name: {{regex: \"{class}$\"}}}}',\n  '{{type: FunctionDef, decorators: {{contains: {one}}}}}',\n]\n\
          files = [\"**/{many}.py\", \"**/{many}/**/*.py\"]\n{except}"
     );
-    Ok(Some(text))
+    Ok((own, Some(text)))
 }
 
 /// What the definition says, and two pieces of code that show it.
@@ -455,15 +462,12 @@ fn definition_of(subject: &Subject, name: &str, parameters: &str, body: &str, is
     }
 }
 
-fn document(id: &str, prose: &str, subject: &Subject, demand: &Demand) -> String {
+fn document(id: &str, prose: &str, kind: Option<&str>, subject: &Subject, demand: &Demand) -> String {
     let proof = demand.proof(subject);
     let mut characters = prose.chars();
     let title: String = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default()
         + characters.as_str();
-    let applies = match subject {
-        Subject::Kind(one, _) if !demand.is_about_files() => format!("applies-to: [{one}]\n"),
-        _ => String::new(),
-    };
+    let applies = kind.map(|kind| format!("applies-to: [{kind}]\n")).unwrap_or_default();
     let help = proof.help.map(|help| format!("help: \"{help}\"\n")).unwrap_or_default();
     let (bad, good) = (proof.bad.replace("# FOUND", &format!("# error: {prose}")), proof.good);
     let path = subject.path();

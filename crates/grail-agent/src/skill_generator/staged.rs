@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
 
+use grail_code::{ModuleName, Source, parse_module};
+use grail_project::CheckConfig;
+use grail_rules::{Checker, Library, RuleSet, Selection, Severity, Usage};
 use grail_skills::lifecycle::{StagedSkill, validate_staged_skill};
 use grail_skills::runnable::capabilities::uncovered;
 use grail_skills::{SkillError, SkillProblem};
@@ -90,6 +94,7 @@ pub(super) fn check_path(path: &str) -> Result<(), String> {
 /// Checks a staged skill: everything an install would, and that the manifest declares what the code can do.
 pub(super) fn check(folder: &Path) -> Result<StagedSkill, String> {
     let staged = validate_staged_skill(folder).map_err(|error| told(error, folder))?;
+    check_rules(&staged)?;
     let undeclared = uncovered(&staged.used(), &staged.manifest.declared());
     if undeclared.is_empty() {
         return Ok(staged);
@@ -107,6 +112,38 @@ pub(super) fn check(folder: &Path) -> Result<StagedSkill, String> {
         "the manifest does not declare this; hint: declare it under `[capabilities]` in `manifest.toml`, or do without".to_owned(),
     );
     Err(lines.join("\n"))
+}
+
+/// The rules of runnable skills, which know the mistakes that a handshake does not show. Those of the program itself: a project may have others of
+/// the same name, and what is made here is no part of the project.
+fn check_rules(staged: &StagedSkill) -> Result<(), String> {
+    static RULES: LazyLock<Option<RuleSet>> = LazyLock::new(|| {
+        let selection = Selection {
+            config: &CheckConfig::default(),
+            select: &["python-skill".to_owned()],
+            ignore: &[],
+            kind: None,
+            usage: &|_| Usage::Absent,
+        };
+        selection.rules(&Library::built_in()).ok()
+    });
+    let Some(rules) = RULES.as_ref() else { return Ok(()) };
+    let path = staged.manifest.entry_file.to_string_lossy().into_owned();
+    let parsed = parse_module(Source::from_text(staged.script.as_str()));
+    let checker = Checker { rules, python: None };
+    let found = checker.check_parsed(&path.into(), &ModuleName::module("skill"), &parsed).report.findings;
+    let wrong = found.iter().filter(|finding| finding.severity == Severity::Error);
+    let lines: Vec<String> = wrong
+        .take(10)
+        .map(|finding| {
+            let (path, line, rule) = (&finding.path, finding.start.line, &finding.rule);
+            match &finding.help {
+                Some(help) => format!("{path}:{line}: {} (`{rule}`); hint: {help}", finding.message),
+                None => format!("{path}:{line}: {} (`{rule}`)", finding.message),
+            }
+        })
+        .collect();
+    if lines.is_empty() { Ok(()) } else { Err(lines.join("\n")) }
 }
 
 /// A problem as a model is told it: with the path that it wrote, and with what to do.

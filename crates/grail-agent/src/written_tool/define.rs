@@ -8,13 +8,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::run::{self, Runnable};
-use super::{About, MAX_EXAMPLES, MAX_FILE_BYTES, ToolDraft, hash_of, is_tool_name, path_of, trust};
+use super::{About, MAX_EXAMPLES, ToolDraft, hash_of, is_tool_name, path_of, trust};
 use crate::AgentError;
 use crate::event::EventKind;
 use crate::proposal::{Making, Proposal, ProposalStore, ProposedFile};
 use crate::workspace::Workspace;
 
 pub const DEFINE_TOOL: &str = "define_tool";
+
+/// Of code, signature and docstring together.
+const MAX_DRAFT_BYTES: usize = 16 * 1024;
+const MAX_EXAMPLES_BYTES: usize = 64 * 1024;
 
 /// What came of a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,14 +58,17 @@ async fn check(workspace: &Workspace, draft: ToolDraft) -> Result<ToolReport, St
         ));
     }
     let bytes = draft.code.len() + draft.signature.len() + draft.docstring.len();
-    if bytes as u64 > MAX_FILE_BYTES {
-        return Err(format!("a tool has at most {MAX_FILE_BYTES} bytes"));
+    if bytes > MAX_DRAFT_BYTES {
+        return Err(format!("a tool has at most {MAX_DRAFT_BYTES} bytes: a person has to read it"));
     }
     if draft.docstring.trim().is_empty() {
         return Err("a docstring is wanted: what the tool does, and when to use it".to_owned());
     }
-    if draft.examples.is_empty() || draft.examples.len() > MAX_EXAMPLES {
-        return Err(format!("between 1 and {MAX_EXAMPLES} examples are wanted"));
+    let shown = serde_json::to_string(&draft.examples).map_err(|error| error.to_string())?;
+    if draft.examples.is_empty() || draft.examples.len() > MAX_EXAMPLES || shown.len() > MAX_EXAMPLES_BYTES {
+        return Err(format!(
+            "between 1 and {MAX_EXAMPLES} examples are wanted, of {MAX_EXAMPLES_BYTES} bytes in all"
+        ));
     }
     if !defines(&draft.code, &draft.name) {
         return Err(format!("the code has no function `{}` at its top", draft.name));

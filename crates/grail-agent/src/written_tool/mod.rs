@@ -26,8 +26,8 @@ pub use define::{DEFINE_TOOL, ToolReport, define_tool, keep_tool};
 pub(crate) use shelf::Shelf;
 
 pub(crate) const FOLDER: &str = ".agents/tools";
-/// Larger files are no tools.
-const MAX_FILE_BYTES: u64 = 128 * 1024;
+/// Larger files are no tools: code, or examples that may be long.
+const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// More tools are not loaded.
 const MAX_TOOLS: usize = 100;
 const MAX_EXAMPLES: usize = 20;

@@ -62,7 +62,7 @@ async fn a_rule_about_views_knows_what_a_view_is() {
     ---
     id: views-not-query-database
     severity: error
-    applies-to: [view]
+    applies-to: [project-view]
     ---
 
     # Views must not query the database
@@ -92,7 +92,7 @@ async fn a_rule_about_views_knows_what_a_view_is() {
     ```
     "#);
     insta::assert_snapshot!(text(&proposal, "pack.toml"), @r#"
-    [kinds.view]
+    [kinds.project-view]
     description = "What is named `view`, decorated with `@view`, or defined in a file of views"
     recognise = [
       '{type: FunctionDef, not: {predicate: is_method}, name: {regex: "(^|_)view$"}}',
@@ -116,6 +116,9 @@ async fn an_approved_rule_is_in_force_and_can_be_undone() {
     let pack = library.packs.iter().find(|pack| &*pack.name == "project-rules").unwrap();
     assert!(pack.problems.is_empty(), "{:?}", pack.problems);
     assert!(test_rule(&pack.rules[0], &pack.kinds, None).passed());
+    // What `grail generate` makes when it is asked for a view is still the built-in kind, with its template.
+    let view = library.kinds().find(|(_, kind)| kind.name == "view").unwrap();
+    assert!(view.1.template.is_some());
     // A second rule about views uses the kind that is there.
     let second = draft(&sample, "views must be decorated with @view").await.unwrap();
     assert_eq!(second.files.len(), 1);
@@ -135,7 +138,7 @@ async fn what_is_in_a_pack_stays_in_it() {
             .await
             .unwrap();
     let changed = text(&proposal, "pack.toml");
-    assert!(changed.starts_with(pack) && changed.contains("\n\n[kinds.view]\n"), "{changed}");
+    assert!(changed.starts_with(pack) && changed.contains("\n\n[kinds.project-view]\n"), "{changed}");
     let page = draft_rule(&sample.workspace, writer, "pages must be async", Some("shop"), Company::default())
         .await
         .unwrap();

@@ -1,6 +1,8 @@
 //! From a sentence to a skill that is installed and answers.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::Path;
 
 use grail_agent::AgentError;
@@ -242,6 +244,49 @@ async fn a_request_to_a_service_is_made_of_the_sentence_and_the_input() {
 }
 
 #[tokio::test]
+async fn a_request_reaches_the_service_and_the_key_goes_nowhere_else() {
+    let Some(maker) = Maker::new() else { return };
+    let proposal = maker.propose("book a table via Tischlein").await;
+    maker.pipeline.install_proposal(&maker.sample.workspace, &proposal).unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", server.local_addr().unwrap());
+    let answers = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nbooked",
+        "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/steal\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    ];
+    let serving = std::thread::spawn(move || {
+        answers.map(|answer| {
+            let (mut stream, _) = server.accept().unwrap();
+            let mut heard = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while !heard.ends_with("\r\n\r\n") && reader.read_line(&mut heard).unwrap() > 0 {}
+            stream.write_all(answer.as_bytes()).unwrap();
+            heard
+        })
+    });
+    let active = store_of(&maker.sample.workspace).unwrap().active(&proposal.skill_id).unwrap();
+    assert!(active.allows(&grail_skills::runnable::Capability::Network));
+    let keys = CredentialFile::new(maker.sample.root().join("keys.json"));
+    keys.set(&proposal.skill_id, "api-key", &Secret::new("open-sesame")).unwrap();
+    keys.set(&proposal.skill_id, "base-url", &Secret::new(address)).unwrap();
+    let credentials = CredentialEnvironment::resolve(&active.manifest, &keys).unwrap();
+    let mut start = StartSettings::new(Surroundings::of_this_process(None));
+    start.launcher = Some(worker());
+    start.network = true;
+    let skill = RunnableSkill::open(&active.folder).unwrap();
+    let settings = ConnectionSettings::new(start);
+    let ask = || invoke_once(&skill, &credentials, &settings, &json!({"path": "/tables"}));
+    let output = ask().unwrap().answer.output;
+    assert_eq!(output["response"], json!({"status": 200, "text": "booked"}));
+    let refused = ask().unwrap_err().to_string();
+    assert!(refused.contains("Tischlein answers 302"), "{refused}");
+    for heard in serving.join().unwrap() {
+        assert!(heard.starts_with("GET /tables HTTP/1.1\r\n"), "{heard}");
+        assert!(heard.contains("Authorization: Bearer open-sesame\r\n"), "{heard}");
+    }
+}
+
+#[tokio::test]
 async fn fields_of_the_sentence_are_wanted_in_the_input() {
     let Some(maker) = Maker::new() else { return };
     let proposal = maker.propose("register a guest with name, e-mail and age").await;
@@ -270,6 +315,24 @@ async fn a_later_process_confirms_exactly_what_was_shown() {
     let again = maker.pipeline.confirm(workspace, &proposal.skill_id, None).unwrap_err();
     assert_eq!(again.to_string(), "the proposal `count-words-of-text` is installed, not waiting");
     assert!(maker.staging_is_gone());
+}
+
+#[tokio::test]
+async fn of_two_who_confirm_at_once_one_does() {
+    let Some(maker) = Maker::new() else { return };
+    let proposal = maker.propose("count the words of a text").await;
+    let confirm = || maker.pipeline.confirm(&maker.sample.workspace, &proposal.skill_id, None);
+    let results = std::thread::scope(|scope| {
+        let both = [scope.spawn(confirm), scope.spawn(confirm)];
+        both.map(|thread| thread.join().unwrap())
+    });
+    let errors: Vec<&AgentError> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+    assert!(
+        matches!(errors[..], [AgentError::Busy { .. } | AgentError::AlreadyDecided { .. }]),
+        "{errors:?}"
+    );
+    let record = store_of(&maker.sample.workspace).unwrap().record(&proposal.skill_id).unwrap();
+    assert_eq!(record.current.unwrap().number, 1);
 }
 
 #[tokio::test]
