@@ -6,11 +6,12 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::Command;
 
 use anyhow::Context as _;
+use grail_agent::written_tool::DEFINE_TOOL;
 use grail_agent::{Approver, Proposal, ProposalStore};
 use serde_json::Value as Json;
 
 use super::watch::Watch;
-use crate::render::{Failure, visible, visible_line};
+use crate::render::{Failure, count, visible, visible_line};
 
 /// A longer answer is no answer.
 const MAX_ANSWER_BYTES: u64 = 16 * 1024;
@@ -85,8 +86,8 @@ fn edit(proposal: &Proposal) -> anyhow::Result<Proposal> {
 }
 
 /// Asks about calls that need approval, where somebody can answer.
-pub(super) struct TerminalApprover<'w> {
-    pub(super) watch: &'w Watch,
+pub(crate) struct TerminalApprover<'w> {
+    pub(crate) watch: &'w Watch,
 }
 
 impl Approver for TerminalApprover<'_> {
@@ -94,15 +95,33 @@ impl Approver for TerminalApprover<'_> {
         if !io::stdin().is_terminal() {
             return false;
         }
-        let shown: String = visible(&arguments.to_string()).chars().take(2_000).collect();
-        let text = format!("the model wants to call `{}` with {shown}; allow it? [y/N] ", visible_line(tool));
+        let text = match tool {
+            DEFINE_TOOL => written_tool(arguments),
+            _ => {
+                let shown: String = visible(&arguments.to_string()).chars().take(2_000).collect();
+                format!("the model wants to call `{}` with {shown}; allow it? [y/N] ", visible_line(tool))
+            }
+        };
         let answer = self.watch.pause(|| question(&text));
         matches!(answer.ok().flatten().as_deref().map(str::trim), Some("y" | "yes"))
     }
 }
 
+/// A tool that the model wrote, whole: what is not seen is not approved.
+fn written_tool(arguments: &Json) -> String {
+    let text = |key: &str| visible(arguments[key].as_str().unwrap_or_default()).into_owned();
+    let examples = arguments["examples"].as_array().map_or(0, Vec::len);
+    format!(
+        "the model wrote a tool:\n\n{}\n{}\n\n{}\n\nits {} hold; keep it in this project? [y/N] ",
+        text("signature"),
+        text("docstring"),
+        text("code").trim_end(),
+        count(examples, "example")
+    )
+}
+
 /// One line of an answer; `None` at the end of the input.
-fn question(text: &str) -> io::Result<Option<String>> {
+pub(crate) fn question(text: &str) -> io::Result<Option<String>> {
     let mut messages = io::stderr().lock();
     messages.write_all(text.as_bytes())?;
     messages.flush()?;

@@ -1,8 +1,8 @@
 //! `grail generate`: a sentence becomes a proposal.
 
-mod ask;
+pub(crate) mod ask;
 pub(crate) mod show;
-mod watch;
+pub(crate) mod watch;
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use grail_agent::generate::{Company, GenerateSettings, Generation};
+use grail_agent::written_tool::with_written_tools;
 use grail_agent::{
     AgentError, DialogueLimits, EventKind, JsonlSink, Mode, Proposal, ProposalStore, Surroundings, Workspace,
-    models,
+    models, tools,
 };
 use grail_model::Recorder;
 use grail_project::{Project, project_path};
@@ -160,7 +161,7 @@ async fn generate(
     let approver = TerminalApprover { watch: &watch };
     let reviewer = reviewer.as_ref().map(|reviewer| reviewer.model.as_ref());
     let company = Company { approver: &approver, watch: &notice, reviewer };
-    let tools = grail_agent::tools::for_generating(workspace)?;
+    let tools = with_written_tools(workspace, tools::for_generating(workspace)?)?;
     let mut generation =
         Generation::start(workspace, &recorder, tools, &arguments.intent, settings, company).await?;
     let mut proposal = generation.run().await?;

@@ -8,12 +8,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::render::visible_line;
 
-pub(super) struct Watch {
+pub(crate) struct Watch {
     bar: Option<ProgressBar>,
 }
 
 impl Watch {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         if !io::stderr().is_terminal() {
             return Self { bar: None };
         }
@@ -25,7 +25,7 @@ impl Watch {
         Self { bar: Some(bar) }
     }
 
-    pub(super) fn hear(&self, notice: Notice<'_>) {
+    pub(crate) fn hear(&self, notice: Notice<'_>) {
         let Some(bar) = &self.bar else { return };
         bar.set_message(match notice {
             Notice::Asking { turn } => format!("turn {turn}: asking the model"),
@@ -36,7 +36,7 @@ impl Watch {
     }
 
     /// Nothing is left on the screen.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.set_message("");
             bar.finish_and_clear();
@@ -44,7 +44,7 @@ impl Watch {
     }
 
     /// Makes room for a question.
-    pub(super) fn pause<T>(&self, question: impl FnOnce() -> T) -> T {
+    pub(crate) fn pause<T>(&self, question: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(question),
             None => question(),

@@ -3,12 +3,14 @@
 //! One file per group of subcommands. What they share is here: the catalogue of the project and of the user, and what is trusted.
 
 mod credentials;
+mod generate;
 mod install;
 mod invoke;
 mod lifecycle;
 mod list;
 mod load;
 mod new;
+mod new_rule;
 mod read;
 mod run;
 mod search;
@@ -43,6 +45,8 @@ pub enum Command {
     Search(search::Arguments),
     Validate(validate::Arguments),
     New(new::Arguments),
+    NewRule(new_rule::Arguments),
+    Generate(generate::Arguments),
     Trust(trust::Arguments),
     Install(install::Arguments),
     Invoke(invoke::Arguments),
@@ -64,6 +68,8 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         Command::Search(arguments) => search::run(&arguments, terminal),
         Command::Validate(arguments) => validate::run(&arguments, terminal),
         Command::New(arguments) => new::run(&arguments, terminal),
+        Command::NewRule(arguments) => new_rule::run(&arguments, terminal),
+        Command::Generate(arguments) => generate::run(&arguments, terminal),
         Command::Trust(arguments) => trust::run(&arguments, terminal),
         Command::Install(arguments) => install::run(&arguments, terminal),
         Command::Invoke(arguments) => invoke::run(&arguments, terminal),

@@ -22,6 +22,7 @@ mod run;
 mod scratch;
 mod skill_lifecycle;
 mod skills;
+mod skills_generate;
 mod skills_running;
 mod skills_search;
 mod transform;
