@@ -5,7 +5,8 @@
 
 use grail_model::ToolDefinition;
 use grail_sandbox::{
-    Context, Ending, Outcome, Policies, Preset, Step, ToolError, Toolset, WorkerConfig, Workers,
+    Call, Context, Ending, Outcome, Policies, Preset, Step, Suspended, ToolError, Toolset, WorkerConfig,
+    Workers,
 };
 use serde_json::{Value as Json, json};
 
@@ -19,6 +20,7 @@ pub const EXECUTE_CODE: &str = "execute_code";
 
 pub struct CodeMode {
     context: Context,
+    tools: Toolset,
 }
 
 impl CodeMode {
@@ -29,8 +31,9 @@ impl CodeMode {
         let policy = Policies::default()
             .resolve(Preset::AiAgent.name())
             .map_err(|error| AgentError::Other { message: error.to_string(), hint: None })?;
-        let context = Context::builder().tools(tools).policy(policy).result_optional().build(workers)?;
-        Ok(Self { context })
+        let context =
+            Context::builder().tools(tools.clone()).policy(policy).result_optional().build(workers)?;
+        Ok(Self { context, tools })
     }
 
     pub fn definition() -> ToolDefinition {
@@ -63,14 +66,7 @@ impl CodeMode {
                     if !suspended.needs_approval() {
                         suspended.call_tool().await
                     } else {
-                        let keywords: serde_json::Map<_, _> = suspended
-                            .keywords()
-                            .iter()
-                            .map(|(name, value)| (name.clone(), value.to_json()))
-                            .collect();
-                        let arguments: Vec<Json> =
-                            suspended.arguments().iter().map(grail_sandbox::Value::to_json).collect();
-                        let arguments = json!({"arguments": arguments, "keywords": keywords});
+                        let arguments = self.named_arguments(&suspended);
                         match is_allowed(suspended.tool(), &arguments) {
                             true => suspended.call_tool().await,
                             false => {
@@ -82,6 +78,21 @@ impl CodeMode {
                 }
             };
         }
+    }
+
+    /// The arguments of a call by their names, as a person is asked about them in either mode. A call that does not fit is shown as it is.
+    fn named_arguments(&self, suspended: &Suspended) -> Json {
+        let call = Call {
+            tool: suspended.tool().to_owned(),
+            arguments: suspended.arguments().to_vec(),
+            keywords: suspended.keywords().to_vec(),
+        };
+        let named = self.tools.get(&call.tool).and_then(|tool| call.by_name(tool.signature()).ok());
+        named.map(Json::Object).unwrap_or_else(|| {
+            let arguments: Vec<Json> = call.arguments.iter().map(grail_sandbox::Value::to_json).collect();
+            let keywords = call.keywords.iter().map(|(name, value)| (name.clone(), value.to_json()));
+            json!({"arguments": arguments, "keywords": keywords.collect::<serde_json::Map<_, _>>()})
+        })
     }
 }
 

@@ -10,12 +10,13 @@ use grail_sandbox::{Field, Preset};
 type Document = (&'static str, fn() -> String);
 
 /// A new document is one more line here.
-const DOCUMENTS: [Document; 5] = [
+const DOCUMENTS: [Document; 6] = [
     ("docs/reference/cli.md", command_reference),
     ("docs/reference/nodes.md", grail_code::data::node_reference),
     ("docs/reference/policies.md", policy_reference),
     ("docs/reference/python-subset.md", grail_sandbox::subset_reference),
     ("docs/reference/rules.md", grail_rules::rule_reference),
+    ("docs/reference/tools.md", tool_reference),
 ];
 
 /// One line for each document that differs from what the code says now.
@@ -49,6 +50,11 @@ fn stale_documents(root: &Path) -> anyhow::Result<Vec<(&'static str, String)>> {
         }
     }
     Ok(stale)
+}
+
+/// Every tool of a model. What keeps the page from being made is what it says.
+fn tool_reference() -> String {
+    grail_agent::tools::tool_reference().unwrap_or_else(|error| error.to_string())
 }
 
 /// The presets side by side, and what each limit means and may be.

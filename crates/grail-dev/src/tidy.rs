@@ -139,10 +139,14 @@ const FOREIGN_CRATES: [(&str, &[&str], &str); 2] = [
     ("grail-sandbox", &["monty"], "the engine's crates"),
 ];
 
+/// Names of tools and folders that only begin like a crate.
+const NO_CRATES: [&str; 2] = ["ruff_cache", "ruff_check"];
+
 /// The first identifier in the line that belongs to a crate with such a name.
 fn foreign_name<'a>(line: &'a str, prefixes: &[&str]) -> Option<&'a str> {
     line.split(|character: char| !(character.is_alphanumeric() || character == '_')).find(|word| {
-        prefixes.iter().any(|prefix| word.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('_')))
+        let is_like = |prefix: &&str| word.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('_'));
+        prefixes.iter().any(is_like) && !NO_CRATES.contains(word)
     })
 }
 

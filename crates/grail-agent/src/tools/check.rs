@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use grail_code::{Source, parse_module};
-use grail_project::{PythonFile, WalkOptions, walk_python_files};
+use grail_project::PythonFile;
 use grail_rules::{Checker, Finding, Layer, ProjectCheck, Safety};
 use grail_sandbox::Toolset;
 use schemars::JsonSchema;
@@ -110,12 +110,8 @@ fn check(workspace: &Workspace, call: CheckFiles) -> Result<CheckResult, AgentEr
         false => Some(Shadow::make(&workspace.project, &workspace.staging)?),
     };
     let project = shadow.as_ref().map_or(&workspace.project, |shadow| &shadow.project);
-    let files: Vec<PythonFile> = match call.paths.is_empty() {
-        true => everything(project),
-        false => {
-            paths.iter().map(|path| PythonFile { path: project.root.join(path), explicit: false }).collect()
-        }
-    };
+    let file = |path: &String| PythonFile { path: project.root.join(path), explicit: false };
+    let files: Vec<PythonFile> = paths.iter().map(file).collect();
     let check = ProjectCheck {
         project,
         files: &files,
@@ -128,12 +124,6 @@ fn check(workspace: &Workspace, call: CheckFiles) -> Result<CheckResult, AgentEr
     let report = check.run();
     let notes = report.problems.iter().map(ToString::to_string).collect();
     Ok(CheckResult::new(report.files.len(), &report.findings, notes))
-}
-
-fn everything(project: &grail_project::Project) -> Vec<PythonFile> {
-    let options = WalkOptions { root: project.root.clone(), exclude: project.config.project.exclude.clone() };
-    let walked = walk_python_files(std::slice::from_ref(&project.root), &options);
-    walked.map(|walked| walked.files).unwrap_or_default()
 }
 
 fn fix(workspace: &Workspace, call: CheckFiles) -> Result<FixResult, AgentError> {

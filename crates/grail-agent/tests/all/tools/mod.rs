@@ -141,7 +141,13 @@ except PermissionError as error:
     print(error)
 {"names": names, "files": renamed.files, "change": written.change, "problems": len(left.problems)}
 "#;
-    let told = code.run(program, &|_, _| false).await;
+    let asked = std::sync::Mutex::new(Vec::new());
+    let refuse = |tool: &str, arguments: &Json| {
+        asked.lock().unwrap().push((tool.to_owned(), arguments.clone()));
+        false
+    };
+    let told = code.run(program, &refuse).await;
+    assert_eq!(*asked.lock().unwrap(), [("delete_file".to_owned(), json!({"path": "README.md"}))]);
     assert_eq!(
         told,
         json!({

@@ -71,7 +71,7 @@ async fn hover_by_our_own_names() {
 }
 
 #[tokio::test]
-async fn ty_answers_where_it_is_installed() {
+async fn the_server_answers_where_it_is_installed() {
     let Some(bench) = with_tools("ty", &SHOP) else { return };
     let spot = json!({"path": "shop/core.py", "line": 16, "name": "total"});
     let answer = bench.ok("hover", spot.clone()).await;
