@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 512 << 20;
 /// Folders that are linked: tools are found there, and they are never part of a change.
 const LINKED: [&str; 4] = [".venv", "venv", "node_modules", ".grail"];
 /// Folders that nothing needs.
-const LEFT_OUT: [&str; 6] = [".git", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", "target"];
+const LEFT_OUT: [&str; 3] = [".git", "__pycache__", "target"];
 
 pub struct Shadow {
     /// The copy, with the configuration of the original.
@@ -106,7 +106,8 @@ pub type ShadowFiles = BTreeMap<String, (u64, Option<SystemTime>)>;
 fn copy_sources(from: &Path, to: &Path) -> Result<(), AgentError> {
     let is_wanted = |entry: &ignore::DirEntry| {
         let name = entry.file_name().to_string_lossy();
-        entry.depth() == 0 || !(LINKED.contains(&&*name) || LEFT_OUT.contains(&&*name))
+        let is_cache = name.starts_with('.') && name.ends_with("_cache");
+        entry.depth() == 0 || !(is_cache || LINKED.contains(&&*name) || LEFT_OUT.contains(&&*name))
     };
     let (mut files, mut bytes) = (0, 0);
     for entry in WalkBuilder::new(from).hidden(false).filter_entry(is_wanted).build().flatten() {
