@@ -122,7 +122,10 @@ fn a_tool_from_rust_types() {
         """What `return` at the top level means."""
 
     def transfer(amount: int, to: Literal["Cash"] | Account, memo: str | None = None, express: bool = False) -> Receipt:
-        """Moves money."""
+        """Moves money.
+
+        amount: In cents.
+        """
 
     class _Tools:
         def transfer(self, /, amount: int, to: Literal["Cash"] | Account, memo: str | None = None, express: bool = False) -> Receipt: ...
