@@ -54,7 +54,8 @@ enum Demand {
 /// The rule that a sentence stands for. `pack` is the text of the skill's `pack.toml`.
 pub(super) fn understand(sentence: &str, pack: Option<&str>) -> Result<RuleFiles, AgentError> {
     let prose = prose(sentence);
-    let (subject, demand) = read(&prose).ok_or_else(not_understood)?;
+    let understood = read(&prose).filter(|(subject, demand)| demand.fits(subject));
+    let (subject, demand) = understood.ok_or_else(not_understood)?;
     let id = rule_id(&prose);
     let mut files = BTreeMap::new();
     let mut kind = None;
@@ -352,66 +353,107 @@ impl Demand {
             }
             Self::Decorated(name) => {
                 let written = named(name);
-                demanded(
-                    subject,
-                    &format!(
-                        "require: {{decorators: {{contains: {{type: Decorator, expression: {{one_of: [{written}, {{type: Call, func: {written}}}]}}}}}}}}\n"
-                    ),
-                    |subject| definition_of(subject, "index", "", "    return []", true),
-                    |subject| {
-                        format!("@{name}\n{}", definition_of(subject, "index", "", "    return []", false))
-                    },
-                )
+                let decorator = format!(
+                    "{{type: Decorator, expression: {{one_of: [{written}, {{type: Call, func: {written}}}]}}}}"
+                );
+                let require = format!("{{decorators: {{contains: {decorator}}}}}");
+                self.demand(subject, &require, PLAIN, Sample { decorator: Some(name), ..PLAIN })
             }
-            Self::NameEnds(affix) => demanded(
-                subject,
-                &format!("require: {{name: {{regex: \"{affix}$\"}}}}\n"),
-                |subject| definition_of(subject, "orders", "", "    return []", true),
-                |subject| definition_of(subject, &format!("orders{affix}"), "", "    return []", false),
-            ),
-            Self::NameStarts(affix) => demanded(
-                subject,
-                &format!("require: {{name: {{regex: \"^{affix}\"}}}}\n"),
-                |subject| definition_of(subject, "orders", "", "    return []", true),
-                |subject| definition_of(subject, &format!("{affix}orders"), "", "    return []", false),
-            ),
-            Self::Docstring => demanded(
-                subject,
-                "require: {body: [{type: Expr, value: {predicate: is_docstring}}, \"$$$\"]}\n",
-                |subject| definition_of(subject, "index", "", "    return []", true),
-                |subject| {
-                    definition_of(
-                        subject,
-                        "index",
-                        "",
-                        "    \"\"\"What it is for.\"\"\"\n    return []",
-                        false,
-                    )
-                },
-            ),
-            Self::Annotations => Proof {
-                definition: format!("{}require: {{returns: true}}\n", subject.matching()),
-                bad: "def index(request):  # FOUND\n    return []\n".to_owned(),
-                good: "def index(request: Request) -> list[str]:\n    return []\n".to_owned(),
-                help: None,
-            },
-            Self::Async => Proof {
-                definition: format!("{}require: {{predicate: is_async}}\n", subject.matching()),
-                bad: "def index(request):  # FOUND\n    return []\n".to_owned(),
-                good: "async def index(request):\n    return []\n".to_owned(),
-                help: None,
-            },
-            Self::Inherits(name) => Proof {
-                definition: format!(
-                    "{}require: {{type: ClassDef, bases: {{contains: {}}}}}\n",
-                    subject.matching(),
-                    named(name)
-                ),
-                bad: "class Order:  # FOUND\n    total = 0\n".to_owned(),
-                good: format!("class Order({name}):\n    total = 0\n"),
-                help: None,
-            },
+            Self::NameEnds(affix) => {
+                let require = format!("{{name: {{regex: \"{affix}$\"}}}}");
+                self.demand(subject, &require, PLAIN, Sample { name: &format!("orders{affix}"), ..PLAIN })
+            }
+            Self::NameStarts(affix) => {
+                let require = format!("{{name: {{regex: \"^{affix}\"}}}}");
+                self.demand(subject, &require, PLAIN, Sample { name: &format!("{affix}orders"), ..PLAIN })
+            }
+            Self::Docstring => {
+                let require = "{body: [{type: Expr, value: {predicate: is_docstring}}, \"$$$\"]}";
+                self.demand(subject, require, PLAIN, Sample { has_docstring: true, ..PLAIN })
+            }
+            Self::Annotations => {
+                self.demand(subject, "{returns: true}", PLAIN, Sample { returns: " -> list[str]", ..PLAIN })
+            }
+            Self::Async => {
+                self.demand(subject, "{predicate: is_async}", PLAIN, Sample { keyword: "async def", ..PLAIN })
+            }
+            Self::Inherits(name) => {
+                let require = format!("{{type: ClassDef, bases: {{contains: {}}}}}", named(name));
+                self.demand(subject, &require, PLAIN, Sample { base: Some(name), ..PLAIN })
+            }
         }
+    }
+
+    /// Whether it can be asked of the subject at all.
+    fn fits(&self, subject: &Subject) -> bool {
+        match self {
+            Self::Annotations | Self::Async => !matches!(subject, Subject::Classes),
+            Self::Inherits(_) => !matches!(subject, Subject::Functions | Subject::Methods),
+            _ => true,
+        }
+    }
+
+    fn demand(&self, subject: &Subject, require: &str, bad: Sample<'_>, good: Sample<'_>) -> Proof {
+        let is_class = matches!(subject, Subject::Classes) || matches!(self, Self::Inherits(_));
+        let matching = match subject {
+            Subject::Anything if is_class => Subject::Classes.matching(),
+            Subject::Anything => Subject::Functions.matching(),
+            other => other.matching(),
+        };
+        let code = |sample: Sample<'_>, mark: &str| match is_class {
+            true => sample.class(mark),
+            false => sample.function(matches!(subject, Subject::Methods), mark),
+        };
+        Proof {
+            definition: format!("{matching}require: {require}\n"),
+            bad: code(bad, "  # FOUND"),
+            good: code(good, ""),
+            help: None,
+        }
+    }
+}
+
+/// A definition in an example, with the one thing that is asked for or without it.
+#[derive(Clone, Copy)]
+struct Sample<'s> {
+    name: &'s str,
+    decorator: Option<&'s str>,
+    keyword: &'s str,
+    returns: &'s str,
+    base: Option<&'s str>,
+    has_docstring: bool,
+}
+
+const PLAIN: Sample<'static> =
+    Sample { name: "orders", decorator: None, keyword: "def", returns: "", base: None, has_docstring: false };
+
+impl Sample<'_> {
+    fn function(self, is_method: bool, mark: &str) -> String {
+        let Self { name, keyword, returns, .. } = self;
+        let parameters = if is_method { "self" } else { "" };
+        let lines = self.decorated(&format!("{keyword} {name}({parameters}){returns}:{mark}"), "return []");
+        match is_method {
+            true => {
+                let indented: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+                format!("class Shop:\n{indented}")
+            }
+            false => lines.join("\n") + "\n",
+        }
+    }
+
+    fn class(self, mark: &str) -> String {
+        let base = self.base.map(|base| format!("({base})")).unwrap_or_default();
+        self.decorated(&format!("class {}{base}:{mark}", self.name), "total = 0").join("\n") + "\n"
+    }
+
+    fn decorated(self, header: &str, statement: &str) -> Vec<String> {
+        let mut lines: Vec<String> = self.decorator.iter().map(|decorator| format!("@{decorator}")).collect();
+        lines.push(header.to_owned());
+        if self.has_docstring {
+            lines.push("    \"\"\"What it is for.\"\"\"".to_owned());
+        }
+        lines.push(format!("    {statement}"));
+        lines
     }
 }
 
@@ -435,31 +477,6 @@ fn prohibition(subject: &Subject, patterns: &str, bad: &str, good: &str) -> Proo
         false => format!("def index(request):\n    return {expression}{mark}\n"),
     };
     Proof { definition, bad: code(bad, "  # FOUND"), good: code(good, ""), help: None }
-}
-
-fn demanded(
-    subject: &Subject,
-    demand: &str,
-    bad: impl Fn(&Subject) -> String,
-    good: impl Fn(&Subject) -> String,
-) -> Proof {
-    let matching = match subject {
-        Subject::Anything => "match: {type: FunctionDef, not: {predicate: is_nested}}\n",
-        other => other.matching(),
-    };
-    Proof { definition: format!("{matching}{demand}"), bad: bad(subject), good: good(subject), help: None }
-}
-
-/// A function or class of the subject's kind; a method comes in a class.
-fn definition_of(subject: &Subject, name: &str, parameters: &str, body: &str, is_bad: bool) -> String {
-    let mark = if is_bad { "  # FOUND" } else { "" };
-    match subject {
-        Subject::Classes => {
-            let body = body.replace("    return []", "    total = 0");
-            format!("class {name}:{mark}\n{body}\n")
-        }
-        _ => format!("def {name}({parameters}):{mark}\n{body}\n"),
-    }
 }
 
 fn document(id: &str, prose: &str, kind: Option<&str>, subject: &Subject, demand: &Demand) -> String {

@@ -46,6 +46,65 @@ async fn every_shape_that_is_named_becomes_a_rule_whose_examples_hold() {
 }
 
 #[tokio::test]
+async fn whoever_is_meant_the_examples_hold_or_the_sentence_is_refused() {
+    let sample = Sample::new(&[]);
+    let subjects = [
+        "functions",
+        "methods",
+        "classes",
+        "views",
+        "code",
+        "all services",
+        "tests",
+        "every repository",
+        "addresses",
+    ];
+    let demands = [
+        "must not query the database",
+        "must never call print",
+        "must not call time.sleep",
+        "may not use legacy_total",
+        "must not use shop.legacy.total",
+        "must not import pickle",
+        "must not import shop.legacy",
+        "must not read environment variables",
+        "should not make http requests",
+        "must not open files",
+        "must be decorated with @view",
+        "must be decorated with @app.route",
+        "must have docstrings",
+        "must have type annotations",
+        "must be async",
+        "must inherit from Base",
+    ];
+    let mut refused = Vec::new();
+    for subject in subjects {
+        for demand in demands {
+            let sentence = format!("{subject} {demand}");
+            match draft(&sample, &sentence).await {
+                Ok(_) => {}
+                Err(AgentError::Other { .. }) => refused.push(sentence),
+                Err(error) => panic!("{sentence}: {error}"),
+            }
+        }
+        for affix in ["names end with _x", "names start with do_"] {
+            let noun = subject.split(' ').next_back().unwrap();
+            let sentence = format!("{noun} {affix}");
+            draft(&sample, &sentence).await.unwrap_or_else(|error| panic!("{sentence}: {error}"));
+        }
+    }
+    assert_eq!(
+        refused,
+        [
+            "functions must inherit from Base",
+            "methods must inherit from Base",
+            "classes must have type annotations",
+            "classes must be async"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn a_rule_about_views_knows_what_a_view_is() {
     let sample = Sample::new(&[]);
     let proposal = draft(&sample, "views must not query the database").await.unwrap();

@@ -158,14 +158,14 @@ fn a_rule_waits_for_approval_and_is_then_in_force() {
     +## Bad
     +
     +```python app/orders.py
-    +def index():  # error: functions must have docstrings
+    +def orders():  # error: functions must have docstrings
     +    return []
     +```
     +
     +## Good
     +
     +```python app/orders.py
-    +def index():
+    +def orders():
     +    """What it is for."""
     +    return []
     +```
