@@ -25,13 +25,13 @@ class ExampleMiddleware:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [*message.get("headers", []), *self.headers()]
+                headers = [*message.get("headers", []), *self._headers()]
                 message = {**message, "headers": headers}
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
 
-    def headers(self) -> list[tuple[bytes, bytes]]:
+    def _headers(self) -> list[tuple[bytes, bytes]]:
         settings = {
             "x-title": self.title,
             "x-items": self.items,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use grail_agent::generate::{Company, GenerateSettings, Generation};
 use grail_agent::{ArtifactCode, ArtifactSettings, check_artifact, template_model};
+use grail_code::{Source, parse_module};
 use grail_model::template::Surroundings;
 use grail_rules::Layer;
 use grail_sandbox::Toolset;
@@ -97,6 +98,117 @@ fn every_sentence_for_every_kind_passes_the_rules() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// Words in any order, thousands of them: whatever comes out is Python, and what is defined twice would not be.
+#[test]
+fn any_words_for_any_kind_give_valid_python() {
+    const WORDS: &[&str] = &[
+        "with",
+        "without",
+        "that",
+        "a",
+        "an",
+        "the",
+        "and",
+        ",",
+        ":",
+        ";",
+        ".",
+        "called",
+        "named",
+        "sends",
+        "shows",
+        "by",
+        "of",
+        "for",
+        "at",
+        "optional",
+        "list",
+        "(",
+        ")",
+        "[",
+        "]",
+        "|",
+        "=",
+        "\"",
+        "\"\"\"",
+        "'",
+        "`",
+        "{",
+        "}",
+        "{{",
+        "{%",
+        "\\",
+        "\n",
+        "\n- ",
+        "/",
+        "/a/{b}/<int:c>",
+        "/{class}",
+        "name",
+        "tags",
+        "class",
+        "self",
+        "headers",
+        "record",
+        "children",
+        "date",
+        "price: float",
+        "note: str | None",
+        "x: dict[str, int]",
+        "é",
+        "名前",
+        "ﬁ",
+        "ß",
+        "ª",
+        "1st",
+        "x_y",
+        "FooBar",
+        "HTTPServer",
+        "None",
+        "lambda",
+        "test",
+        "service",
+        "view",
+        "POST",
+        "created_at",
+        "\u{202e}",
+        "\u{0}",
+        "is_active",
+        "avatar",
+        "items",
+        "item",
+        "key",
+        "value",
+        "replace",
+        "asdict",
+        "pytest",
+        "dataclass",
+        "Template",
+    ];
+    let sample = Sample::new(&[]);
+    let model = template_model(&sample.workspace);
+    let kinds: Vec<String> = sample.workspace.library.kinds().map(|(_, kind)| kind.name.clone()).collect();
+    let frameworks = ["", "svcs", "fastapi", "flask", "quart", "starlette", "aiohttp"];
+    let mut state = 0x9e37_79b9_u64;
+    let mut next = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % bound
+    };
+    for _ in 0..400 {
+        let length = 1 + next(14);
+        let sentence = (0..length).map(|_| WORDS[next(WORDS.len())]).collect::<Vec<_>>().join(" ");
+        let uses = [(frameworks[next(frameworks.len())].to_owned(), String::new())].into();
+        let surroundings = Surroundings { uses, ..Surroundings::default() };
+        for kind in &kinds {
+            let Ok(made) = model.make(&sentence, Some(kind), &surroundings) else {
+                assert!(!sentence.chars().any(char::is_alphanumeric), "{kind}: {sentence:?}");
+                continue;
+            };
+            let parsed = parse_module(Source::from_text(made.code.clone()));
+            assert!(parsed.is_valid(), "{kind}: {sentence:?}\n{}", made.code);
+        }
+    }
 }
 
 /// A project that uses everything, so that every rule looks.

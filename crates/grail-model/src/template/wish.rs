@@ -5,8 +5,8 @@ use super::field::{Field, MAX_FIELDS, read_type};
 use super::kinds::{KindWords, head_length, split_head};
 use super::name::Name;
 use super::words::{
-    ANNOUNCEMENTS, BOUNDARIES, DETERMINERS, FIELD_WORDS, JOINTS, LIST_ENDS, OPENINGS, Token, action_of,
-    tokens, verb_of,
+    ANNOUNCEMENTS, BOUNDARIES, DETERMINERS, FIELD_WORDS, FILLERS, JOINTS, LIST_ENDS, OPENINGS, Token,
+    action_of, tokens, verb_of,
 };
 
 /// What is wanted, as far as the sentence says.
@@ -343,7 +343,7 @@ fn name_of_head(tokens: &[Token], kind: &KindWords) -> Option<Name> {
     });
     let words = match outright {
         Some(text) => super::name::split_words(text),
-        None => split_head(head),
+        None => split_head(head).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect(),
     };
     let words = kind.without(&words);
     // An order such as `send email` begins with what is done.

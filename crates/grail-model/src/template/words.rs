@@ -169,6 +169,24 @@ pub(crate) const OPENINGS: &[&str] = &[
     "to",
 ];
 
+/// Words for how something is made, which are no part of its name.
+pub(crate) const FILLERS: &[&str] = &[
+    "rest",
+    "http",
+    "json",
+    "fastapi",
+    "flask",
+    "quart",
+    "starlette",
+    "aiohttp",
+    "svcs",
+    "tdom",
+    "pytest",
+    "python",
+    "asgi",
+    "restful",
+];
+
 pub(crate) const DETERMINERS: &[&str] = &[
     "a", "an", "the", "its", "their", "his", "her", "our", "my", "your", "this", "these", "those", "all",
     "every", "each", "some", "any", "both",
