@@ -221,3 +221,47 @@ fn mistakes_in_a_rule_point_at_their_line() {
     mine/rules/no-print.md:12: the rule has no option `colour`
     ");
 }
+
+#[test]
+fn a_template_is_read_with_its_kind_and_missed_if_it_is_not_there() {
+    let with = |template: &str| format!("{PACK}words = [\"view\", \"page\"]\ntemplate = \"{template}\"\n");
+    let read = |template: &str, files: &[(&str, &str)]| {
+        let settings = with(template);
+        let pack = pack(&[&[("rules/pack.toml", settings.as_str())], files].concat());
+        let text = pack.kinds.first().and_then(|kind| kind.template_text.as_deref().map(str::to_owned));
+        (text, pack.problems.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let file = ("templates/view.py.jinja", "{{ docstring }}");
+    assert_eq!(read("view.py.jinja", &[file]), (Some("{{ docstring }}".to_owned()), Vec::new()));
+    // For people to read, and nothing to fill.
+    assert_eq!(read("view.py", &[]), (None, Vec::new()));
+    assert_eq!(
+        read("view.py.jinja", &[]),
+        (None, vec!["mine/rules/pack.toml: kind `view`: there is no `templates/view.py.jinja`".to_owned()])
+    );
+    assert_eq!(
+        read("../view.py.jinja", &[]),
+        (
+            None,
+            vec!["mine/rules/pack.toml: kind `view`: `../view.py.jinja` leads out of its folder".to_owned()]
+        )
+    );
+}
+
+#[test]
+fn the_file_of_an_artifact_is_named_in_words() {
+    let pack = pack(&[("rules/pack.toml", &format!("{PACK}file = \"views/{{name}}.py\"\n"))]);
+    let path = |name: &str| pack.kinds[0].path_for(name).map(|path| path.display().to_string());
+    let names = ["UserCard", "user_card", "HTTPService", "XService", "Straße"];
+    assert_eq!(
+        names.map(|name| path(name).expect("a path")),
+        [
+            "views/user_card.py",
+            "views/user_card.py",
+            "views/http_service.py",
+            "views/x_service.py",
+            "views/straße.py"
+        ]
+    );
+    assert_eq!(path("../evil"), None);
+}
