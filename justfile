@@ -36,6 +36,10 @@ fuzz seconds="60":
 soak runs="100000":
     GRAIL_SOAK_RUNS={{runs}} cargo test --release -p grail-sandbox --test all soak::a_soak_leaks_nothing -- --exact --ignored --nocapture
 
+# `grail mcp` driven by the Python SDK and by the inspector, which are not ours
+mcp-clients:
+    scripts/mcp-clients
+
 # The Python tools the benchmarks compare with
 venv:
     scripts/venv

@@ -102,6 +102,9 @@ pub enum EventKind {
         subject: String,
         verdict: String,
         text: String,
+        /// The code as it should have been.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        corrected: Option<String>,
     },
     /// A skill, a tool or a rule was made.
     Made {

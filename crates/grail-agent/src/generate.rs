@@ -510,7 +510,7 @@ fn told(value: &impl serde::Serialize) -> String {
 }
 
 /// The last report about each file of the proposal.
-fn checks(files: &[ProposedFile], reports: &[ArtifactReport]) -> Vec<FileChecks> {
+pub(crate) fn checks(files: &[ProposedFile], reports: &[ArtifactReport]) -> Vec<FileChecks> {
     let of_file = |file: &ProposedFile| {
         let report = reports.iter().rev().find(|report| report.path == file.path && report.success)?;
         Some(FileChecks {
@@ -523,7 +523,7 @@ fn checks(files: &[ProposedFile], reports: &[ArtifactReport]) -> Vec<FileChecks>
     files.iter().filter_map(of_file).collect()
 }
 
-fn capabilities(files: &[ProposedFile]) -> Vec<String> {
+pub(crate) fn capabilities(files: &[ProposedFile]) -> Vec<String> {
     let texts =
         files.iter().filter(|file| file.path.ends_with(".py")).filter_map(|file| file.after.as_deref());
     let used =

@@ -16,7 +16,7 @@ pub mod feature;
 pub mod generate;
 pub mod model_tools;
 pub mod models;
-mod prompt;
+pub mod prompt;
 mod proposal;
 pub mod review;
 pub mod rule_draft;
@@ -40,7 +40,7 @@ pub use error::AgentError;
 pub use event::{Event, EventKind, EventSink, JsonlSink, NoEvents, RememberedEvents, Session};
 pub use proposal::{
     FileChecks, ModelIdentity, Proposal, ProposalState, ProposalStore, ProposedFile, ReviewFinding,
-    RulesIdentity,
+    RulesIdentity, StagedWork, propose_staged,
 };
 pub use shadow::{Shadow, ShadowFiles};
 pub use staging::{Staging, clean_path};

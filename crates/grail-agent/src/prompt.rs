@@ -17,14 +17,14 @@ const LISTING_TOKENS: usize = 600;
 const MAX_BODY_TOKENS: usize = 6_000;
 
 /// A system prompt, and the skills that it tells.
-pub(crate) struct Briefing {
+pub struct Briefing {
     pub text: String,
     /// Name and hash of what was told.
     pub skills: Vec<(String, String)>,
 }
 
 /// What every conversation begins with.
-pub(crate) fn briefing(
+pub fn briefing(
     workspace: &Workspace,
     kind: Option<(&str, &ArtifactKind)>,
     habits: &[String],

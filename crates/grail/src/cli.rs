@@ -4,7 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
-use crate::{Exit, approvals, check, code, generate, init, lsp, proposals, rules, run, skills};
+use crate::{Exit, approvals, check, code, generate, host, init, lsp, mcp, proposals, rules, run, skills};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -83,6 +83,8 @@ pub enum Command {
     Skills(Box<skills::Arguments>),
     Generate(Box<generate::Arguments>),
     Proposals(proposals::Arguments),
+    Mcp(mcp::Arguments),
+    Host(host::Arguments),
     Lsp(lsp::Arguments),
     Code(code::Arguments),
     Run(Box<run::Arguments>),
@@ -98,6 +100,8 @@ impl Command {
             Self::Skills(arguments) => skills::run(*arguments, terminal),
             Self::Generate(arguments) => generate::run(&arguments, terminal),
             Self::Proposals(arguments) => proposals::run(arguments, terminal),
+            Self::Mcp(arguments) => mcp::run(arguments, terminal),
+            Self::Host(arguments) => host::run(&arguments, terminal),
             Self::Lsp(arguments) => lsp::run(&arguments, terminal),
             Self::Code(arguments) => code::run(arguments, terminal),
             Self::Run(arguments) => run::run(*arguments, terminal),

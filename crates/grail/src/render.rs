@@ -11,6 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 use grail_agent::AgentError;
 use grail_project::ProjectError;
 use grail_rules::RulesError;
+use grail_server::ServerError;
 use grail_skills::SkillError;
 use serde::Serialize;
 
@@ -156,6 +157,8 @@ impl Terminal {
                 _ => None,
             };
             self.report(error, snippet, error.hint().as_deref());
+        } else if let Some(error) = error.downcast_ref::<ServerError>() {
+            self.report(error, None, error.hint().as_deref());
         } else if let Some(failure) = error.downcast_ref::<Failure>() {
             self.report(failure, failure.snippet.as_deref(), failure.hint.as_deref());
         } else {

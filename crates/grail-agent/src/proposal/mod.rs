@@ -6,6 +6,7 @@
 mod decide;
 mod made;
 mod recheck;
+mod staged;
 mod store;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::{LayerResult, Problem};
 
 pub(crate) use made::Making;
+pub use staged::{StagedWork, propose_staged};
 pub use store::ProposalStore;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::process::{Command as Program, Stdio};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use grail_skills::credentials::{CredentialFile, CredentialStore, MAX_SECRET_BYTES, Secret};
+use grail_skills::credentials::{CredentialFile, CredentialStore, Keyring, MAX_SECRET_BYTES, Secret};
 use grail_skills::lifecycle::SkillStore;
 use grail_skills::{Manifest, SkillError};
 use serde::Serialize;
@@ -96,14 +96,16 @@ const NO_KEYRING: &str = "GRAIL_NO_KEYRING";
 pub(super) fn credentials_of(shelf: &Shelf, store: &SkillStore) -> Result<CredentialFile, SkillError> {
     let state = shelf.state.as_deref().ok_or(SkillError::NoHome)?;
     let path = state.join("credentials").join(format!("{}.json", store.scope_name()));
+    Ok(CredentialFile::with_keyring(path, open_keyring()))
+}
+
+/// The system's keyring, where there is one and it may be used.
+pub(crate) fn open_keyring() -> Option<Box<dyn Keyring>> {
     #[cfg(feature = "keyring")]
-    let keyring = match std::env::var_os(NO_KEYRING) {
-        Some(_) => None,
-        None => grail_skills::system_keyring::system_keyring(),
-    };
-    #[cfg(not(feature = "keyring"))]
-    let keyring = None;
-    Ok(CredentialFile::with_keyring(path, keyring))
+    if std::env::var_os(NO_KEYRING).is_none() {
+        return grail_skills::system_keyring::system_keyring();
+    }
+    None
 }
 
 fn set(shelf: &Shelf, one: &CredentialArguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {

@@ -29,6 +29,8 @@ use grail_skills::{Catalogue, Scopes, Skill, SkillProblem, Trust, TrustState, st
 use crate::Exit;
 use crate::render::{ErrorRecord, Terminal, visible_line};
 
+pub(crate) use self::credentials::open_keyring;
+
 /// The skill library: list skills, read them, look after them
 #[derive(Debug, Args)]
 pub struct Arguments {

@@ -3,8 +3,9 @@
 //! A section of a guide is a project: a fence with a path makes a file, a `console` fence runs commands one after the other and shows
 //! exactly what they print. A fence `console python` runs only where there is a Python to run it with.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::process::Stdio;
 
 use crate::approvals::mask_ids;
 use crate::scratch::{Scratch, has_python};
@@ -73,7 +74,13 @@ fn run(scratch: &Scratch, line: &str) -> String {
     match &words[..] {
         ["cat", path] => scratch.read(path),
         ["grail", arguments @ ..] => {
-            let output = scratch.command(arguments).output().unwrap();
+            let (arguments, input) = match arguments {
+                [arguments @ .., "<", path] => {
+                    (arguments, Stdio::from(File::open(scratch.path(path)).unwrap()))
+                }
+                _ => (arguments, Stdio::null()),
+            };
+            let output = scratch.command(arguments).stdin(input).output().unwrap();
             // Ids are made up by chance.
             mask_ids(
                 &(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()),

@@ -1,0 +1,34 @@
+//! `grail host`: commands for a program that embeds Grail, one envelope a line.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use grail_agent::tools;
+use grail_server::host::{HostServer, HostSettings};
+
+use crate::Exit;
+use crate::mcp::{open_workspace, serve};
+use crate::render::Terminal;
+use crate::skills::open_keyring;
+
+/// Answer commands of a program that embeds Grail, one JSON envelope a line
+///
+/// Each line on stdin is a request `{v, request_id, command, payload}`; each line on stdout is an answer `{v, request_id, ok, payload, error}`.
+/// Answers come as they are ready. The command `host.commands` lists what can be asked for, with the schemas of payloads and answers.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  echo '{\"v\": 1, \"request_id\": \"1\", \"command\": \"host.commands\"}' | grail host
+  echo '{\"v\": 1, \"request_id\": \"2\", \"command\": \"check\", \"payload\": {\"paths\": [\"src\"]}}' | grail host")]
+pub struct Arguments {
+    /// The project's folder
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub project: PathBuf,
+}
+
+pub fn run(arguments: &Arguments, _terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    let (workspace, _) = open_workspace(&arguments.project)?;
+    let settings = HostSettings { tools: tools::toolset(&workspace)?, keyring: Arc::new(open_keyring) };
+    let server = HostServer::new(workspace, settings);
+    serve(async { Ok(server.serve_stdio().await?) })
+}

@@ -1,0 +1,76 @@
+//! `grail mcp`: the project's tools, skills and prompts for a coding agent, over the Model Context Protocol.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use grail_agent::{JsonlSink, Surroundings, Workspace, model_tools, models, tools};
+use grail_model::Model;
+use grail_project::Project;
+use grail_server::WatchedEvents;
+use grail_server::mcp::{McpServer, McpSettings};
+
+use crate::Exit;
+use crate::render::Terminal;
+
+/// Serve the project's tools, skills and prompts to a coding agent, over the Model Context Protocol
+///
+/// Agents start this and speak with it on stdin and stdout. They may look at everything that the project shows; whatever they want to
+/// change becomes a proposal, checked by the project's rules, which you approve in the agent if it can ask you, or with `grail proposals`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  grail mcp
+  grail mcp --project ~/shop
+  grail mcp --write
+
+In an agent's configuration:
+  {\"mcpServers\": {\"grail\": {\"command\": \"grail\", \"args\": [\"mcp\", \"--project\", \"/path/to/project\"]}}}")]
+pub struct Arguments {
+    /// The project's folder, if the agent starts this somewhere else
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub project: PathBuf,
+    /// Write changes at once; `grail proposals revert` undoes each
+    #[arg(long)]
+    pub write: bool,
+    /// Let a tool that needs approval be called without asking; may be repeated
+    #[arg(long, value_name = "TOOL")]
+    pub allow: Vec<String>,
+    /// The model that tools ask which ask one themselves, such as `generate_feature`: a name of `grail.toml`
+    #[arg(long, value_name = "NAME", default_value = models::TEMPLATE)]
+    pub model: String,
+}
+
+pub fn run(arguments: Arguments, _terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    let (workspace, events) = open_workspace(&arguments.project)?;
+    let settings = McpSettings { write: arguments.write, allowed: arguments.allow.into_iter().collect() };
+    serve(async {
+        let chosen = models::choose(&workspace, Some(&arguments.model)).await?;
+        let model: Arc<dyn Model> = Arc::from(chosen.model);
+        let asking = model_tools::toolset(&workspace, &model)?
+            .require_approval(|tool| tools::needs_approval(tool.name()));
+        let tools = tools::toolset(&workspace)?.combine(asking)?;
+        let server = McpServer::new(workspace, tools, tools::is_read_only, settings)?.watching(events);
+        Ok(server.serve_stdio().await?)
+    })
+}
+
+/// The project's workspace, with events that are kept in its folder and can be heard.
+pub(crate) fn open_workspace(folder: &Path) -> anyhow::Result<(Arc<Workspace>, Arc<WatchedEvents>)> {
+    let project = Project::discover(folder)?;
+    let events = Arc::new(WatchedEvents::new(Arc::new(JsonlSink::of_project(&project.root))));
+    let surroundings = Surroundings {
+        events: Arc::clone(&events) as _,
+        ..Surroundings::new(env::home_dir(), env::current_exe()?)
+    };
+    Ok((Arc::new(Workspace::open(project, surroundings)?), events))
+}
+
+/// Serves until the other side is gone. What still runs then is given up.
+pub(crate) fn serve(server: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<Exit> {
+    // One thread listens and answers while another one works.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let result = runtime.block_on(server);
+    runtime.shutdown_background();
+    result.map(|()| Exit::Fine)
+}
