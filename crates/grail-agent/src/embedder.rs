@@ -1,10 +1,29 @@
 //! A server's vectors for the search of skills.
 
+use std::sync::Arc;
 use std::thread;
 
 use grail_model::{ModelError, Server, ServerSettings, connect};
+use grail_project::Project;
 use grail_skills::SkillError;
-use grail_skills::search::Embedder;
+use grail_skills::search::{Embedder, SearchIndex};
+
+use crate::AgentError;
+use crate::models::server_settings;
+
+/// The search index of a project, with the vectors that its settings choose.
+pub fn search_index(project: &Project) -> Result<SearchIndex, AgentError> {
+    let Some(name) = &project.config.generate.embeddings else {
+        return Ok(SearchIndex::open(Some(&project.root)));
+    };
+    let unknown = || AgentError::UnknownModel {
+        name: name.clone(),
+        known: project.config.models.keys().cloned().collect(),
+    };
+    let config = project.config.models.get(name).ok_or_else(unknown)?;
+    let embedder = ServerEmbedder::connect(&server_settings(name, config))?;
+    Ok(SearchIndex::open_with(Some(&project.root), Arc::new(embedder)))
+}
 
 /// An embedder whose model is on a server.
 pub struct ServerEmbedder {

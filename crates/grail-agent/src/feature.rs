@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use grail_code::outline::outline;
 use grail_code::{Semantic, Source, parse_module};
 use grail_model::prompt::tagged;
-use grail_model::{ChatRequest, Message, Model, collect};
+use grail_model::{ChatRequest, Message, Model, collect, structured};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::AgentError;
-use crate::code_mode::fenced_blocks;
 use crate::workspace::Workspace;
 
 /// A larger plan is no feature but a project.
@@ -78,17 +78,15 @@ pub async fn plan(workspace: &Workspace, model: &dyn Model, intent: &str) -> Res
     );
     let request = ChatRequest {
         messages: vec![Message::system(instructions), Message::user(tagged("intent", intent))],
-        response_schema: Some(schema),
+        response_schema: Some(schema.clone()),
         ..ChatRequest::default()
     };
     let reply = collect(model, &request, |_| {}).await?;
-    Ok(read(workspace, &reply.text).unwrap_or_else(|| usual_plan(workspace, intent)))
+    Ok(read(workspace, &reply.text, &schema).unwrap_or_else(|| usual_plan(workspace, intent)))
 }
 
-fn read(workspace: &Workspace, text: &str) -> Option<Plan> {
-    let fenced = fenced_blocks(text).into_iter().map(|(_, block)| block);
-    let mut candidates = std::iter::once(text.to_owned()).chain(fenced);
-    let mut plan: Plan = candidates.find_map(|candidate| serde_json::from_str(candidate.trim()).ok())?;
+fn read(workspace: &Workspace, text: &str, schema: &Json) -> Option<Plan> {
+    let mut plan: Plan = serde_json::from_value(structured::read(text, schema).ok()?).ok()?;
     plan.parts.retain(|part| workspace.library.kinds().any(|(_, kind)| kind.name == part.kind));
     plan.parts.truncate(MAX_PARTS);
     (!plan.parts.is_empty()).then_some(plan)

@@ -1,12 +1,12 @@
 //! A second look at code: the same model or another one answers in a schema, and what it finds can be worth another round.
 
 use grail_model::prompt::tagged;
-use grail_model::{ChatRequest, Message, Model, collect};
+use grail_model::{ChatRequest, Message, Model, collect, structured};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::AgentError;
-use crate::code_mode::fenced_blocks;
 use crate::proposal::ReviewFinding;
 
 /// More remarks are not kept.
@@ -110,7 +110,7 @@ pub async fn review_code(model: &dyn Model, description: &str, code: &str) -> Re
             ..ChatRequest::default()
         };
         let reply = collect(model, &request, |_| {}).await?;
-        match read(&reply.text) {
+        match read(&reply.text, &schema) {
             Ok(mut review) => {
                 review.findings.truncate(MAX_FINDINGS);
                 return Ok(review);
@@ -130,16 +130,7 @@ pub async fn review_code(model: &dyn Model, description: &str, code: &str) -> Re
     })
 }
 
-/// The object in an answer, alone or in a fence.
-fn read(text: &str) -> Result<Review, String> {
-    let fenced = fenced_blocks(text).into_iter().map(|(_, block)| block);
-    let candidates = std::iter::once(text.to_owned()).chain(fenced);
-    let mut problem = "there is no object".to_owned();
-    for candidate in candidates {
-        match serde_json::from_str(candidate.trim()) {
-            Ok(review) => return Ok(review),
-            Err(error) => problem = error.to_string(),
-        }
-    }
-    Err(problem)
+fn read(text: &str, schema: &Json) -> Result<Review, String> {
+    let value = structured::read(text, schema)?;
+    serde_json::from_value(value).map_err(|error| error.to_string())
 }

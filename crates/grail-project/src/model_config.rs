@@ -15,6 +15,9 @@ const TAKEN_NAMES: [&str; 3] = ["template", "scripted", "replay"];
 pub struct GenerateConfig {
     /// The model that is asked unless `--model` names another: one of `[models]`, or `template`.
     pub model: Option<String>,
+    /// The model that tells how near sentences are in meaning, where skills are searched: one of `[models]`. Without it, word vectors that
+    /// come with Grail.
+    pub embeddings: Option<String>,
 }
 
 /// A model on an OpenAI-compatible server.

@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
+use crate::embedder::search_index;
 use crate::event::EventKind;
 use crate::generate::{Company, check_intent};
 use crate::workspace::Workspace;
@@ -343,7 +344,7 @@ pub fn index_skills(workspace: &Workspace) -> Result<SearchIndex, AgentError> {
         skills.extend(SkillStore::of_project(state, root).active_skills());
         skills.extend(SkillStore::of_user(state).active_skills());
     }
-    let mut index = SearchIndex::open(Some(root));
+    let mut index = search_index(&workspace.project)?;
     index.update(&skills)?;
     index.save(root);
     Ok(index)

@@ -136,8 +136,19 @@ impl Effect {
 /// What a model is offered while it makes an artifact: what it can look at. Validators are left out, because handing in code validates it;
 /// the fewer tools, the fewer tokens.
 pub fn for_generating(workspace: &Arc<Workspace>) -> Result<Toolset, AgentError> {
-    let is_useful = |tool: &Tool| is_read_only(tool.name()) && !validators::is_validator(tool.name());
-    Ok(toolset(workspace)?.filter(is_useful))
+    let groups = [
+        files::toolset(workspace)?,
+        check::toolset(workspace)?,
+        code::toolset(workspace)?,
+        navigation::toolset(workspace)?,
+        git::toolset(workspace)?,
+        skills::toolset(workspace)?,
+    ];
+    let mut all = Toolset::default();
+    for group in groups {
+        all = all.combine(group)?;
+    }
+    Ok(all.filter(|tool| is_read_only(tool.name())))
 }
 
 /// What a tool does beyond answering; `None` if there is no such tool.

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{failure, tool};
 use crate::AgentError;
+use crate::embedder::search_index;
 use crate::event::EventKind;
 use crate::workspace::Workspace;
 
@@ -284,10 +285,10 @@ fn search(
     Ok(SkillHits { skills: skills.collect() })
 }
 
-fn trusted_index(workspace: &Workspace) -> Result<SearchIndex, SkillError> {
+fn trusted_index(workspace: &Workspace) -> Result<SearchIndex, AgentError> {
     let entries = workspace.catalogue.entries.iter().filter(|entry| is_trusted(workspace, entry));
     let skills: Vec<Skill> = entries.map(|entry| entry.skill.clone()).collect();
-    let mut index = SearchIndex::open(Some(&workspace.project.root));
+    let mut index = search_index(&workspace.project)?;
     index.update(&skills)?;
     Ok(index)
 }

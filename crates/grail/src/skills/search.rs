@@ -1,7 +1,8 @@
 //! `grail skills search`
 
 use clap::Args;
-use grail_skills::search::{Hit, SAME, SearchIndex};
+use grail_agent::embedder::search_index;
+use grail_skills::search::{Hit, SAME};
 use grail_skills::{Skill, TrustState};
 use serde::Serialize;
 
@@ -59,7 +60,7 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
     let is_installed = |skill: &Skill| installed.iter().any(|one| one.folder == skill.folder);
     let told = shelf.catalogue.entries.iter().map(|entry| &entry.skill);
     let skills: Vec<Skill> = told.chain(&installed).cloned().collect();
-    let mut index = SearchIndex::open(Some(&shelf.project.root));
+    let mut index = search_index(&shelf.project)?;
     index.update(&skills)?;
     index.save(&shelf.project.root);
     let mut hits = index.search(&arguments.intent, arguments.limit)?;
