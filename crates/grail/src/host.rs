@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use grail_agent::tools;
+use grail_agent::written_tool::with_written_tools;
 use grail_server::host::{HostServer, HostSettings};
 
 use crate::Exit;
@@ -28,7 +29,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, _terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let (workspace, _) = open_workspace(&arguments.project)?;
-    let settings = HostSettings { tools: tools::toolset(&workspace)?, keyring: Arc::new(open_keyring) };
+    let tools = with_written_tools(&workspace, tools::for_generating(&workspace)?)?;
+    let settings = HostSettings { tools, keyring: Arc::new(open_keyring) };
     let server = HostServer::new(workspace, settings);
     serve(async { Ok(server.serve_stdio().await?) })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use grail_agent::written_tool::{DEFINE_TOOL, with_written_tools};
 use grail_agent::{JsonlSink, Surroundings, Workspace, model_tools, models, tools};
 use grail_model::Model;
 use grail_project::Project;
@@ -49,7 +50,9 @@ pub fn run(arguments: Arguments, _terminal: &mut Terminal) -> anyhow::Result<Exi
         let model: Arc<dyn Model> = Arc::from(chosen.model);
         let asking = model_tools::toolset(&workspace, &model)?
             .require_approval(|tool| tools::needs_approval(tool.name()));
-        let tools = tools::toolset(&workspace)?.combine(asking)?;
+        let tools = with_written_tools(&workspace, tools::toolset(&workspace)?.combine(asking)?)?;
+        // It is the loop of an agent of ours that keeps what is defined.
+        let tools = tools.filter(|tool| tool.name() != DEFINE_TOOL);
         let server = McpServer::new(workspace, tools, tools::is_read_only, settings)?.watching(events);
         Ok(server.serve_stdio().await?)
     })
