@@ -6,9 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use grail_model::{
-    ChatEvent, ChatRequest, Message, Model, Reply, ToolCall, ToolDefinition, Usage, collect, tool_text,
-};
+use grail_model::{ChatEvent, ChatRequest, Message, Model, Reply, ToolCall, ToolDefinition, Usage, collect};
 use grail_sandbox::{Tool, ToolError, Toolset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -276,15 +274,7 @@ impl<'d> Dialogue<'d> {
         let left = self.limits.time.saturating_sub(self.started.elapsed());
         let answer = tokio::time::timeout(left, collect(self.model, &request, hear)).await;
         let mut reply = answer.map_err(|_| time_limit(self.limits.time))??;
-        let mut problems = Vec::new();
-        if reply.tool_calls.is_empty() {
-            let understood = tool_text::understand(&reply.text, &self.offered);
-            problems = understood.problems;
-            if !understood.calls.is_empty() {
-                reply.tool_calls = understood.calls;
-                reply.text = understood.text;
-            }
-        }
+        let problems = std::mem::take(&mut reply.problems);
         self.usage += reply.finish.usage;
         self.answered_by = Some(reply.finish.model.clone());
         self.workspace.session.emit(EventKind::ModelAnswered {

@@ -178,19 +178,23 @@ impl<'g> Generation<'g> {
         self.workspace.staging.clear();
         self.workspace.artifacts.clear();
         self.review.clear();
-        let corrected = async |generation: &mut Self| {
-            for mut work in std::mem::take(&mut generation.made) {
+        let mut made = std::mem::take(&mut self.made);
+        let mut result = Ok(());
+        for work in &mut made {
+            if result.is_ok() {
                 work.dialogue.grant_more();
                 work.dialogue.say(Message::user(format!(
                     "The person has seen the code and answers with a correction. Hand the whole file in again.\n{}",
                     tagged("correction", &text)
                 )));
-                generation.finish(work).await?;
+                result = self.finish(work).await;
             }
-            Ok::<(), AgentError>(())
-        };
-        if let Err(error) = corrected(self).await {
+        }
+        // Whatever came of it, the conversations go on.
+        self.made = made;
+        if let Err(error) = result {
             self.workspace.staging.clear();
+            self.workspace.session.emit(EventKind::Failed { reason: error.to_string() });
             return Err(error);
         }
         self.lineage.push(text);
@@ -199,8 +203,9 @@ impl<'g> Generation<'g> {
 
     async fn work_on_everything(&mut self) -> Result<(), AgentError> {
         while let Some(part) = self.planned.pop_front() {
-            let work = self.begin(&part).await?;
-            self.finish(work).await?;
+            let mut work = self.begin(&part).await?;
+            self.finish(&mut work).await?;
+            self.made.push(work);
         }
         Ok(())
     }
@@ -231,7 +236,7 @@ impl<'g> Generation<'g> {
     }
 
     /// Goes on with one part until something is handed in that passes.
-    async fn finish(&mut self, mut work: Work<'g>) -> Result<(), AgentError> {
+    async fn finish(&mut self, work: &mut Work<'g>) -> Result<(), AgentError> {
         let (mut nudges, mut failed_tests) = (0, 0);
         // Why the last thing handed in was not even checked.
         let mut refused = None;
@@ -249,7 +254,6 @@ impl<'g> Generation<'g> {
                 let failures = self.failing_tests()?;
                 if failures.is_empty() {
                     work.summary = said(&turn);
-                    self.made.push(work);
                     return Ok(());
                 }
                 failed_tests += 1;
@@ -320,11 +324,13 @@ impl<'g> Generation<'g> {
             let demand = review.demand();
             self.review = review.into_findings();
             let Some(demand) = demand.filter(|_| round == 0) else { return Ok(()) };
-            for mut work in std::mem::take(&mut self.made) {
+            let mut made = std::mem::take(&mut self.made);
+            for work in &mut made {
                 self.retries += 1;
                 work.dialogue.retry(&demand);
                 self.finish(work).await?;
             }
+            self.made = made;
         }
         Ok(())
     }

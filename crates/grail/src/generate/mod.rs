@@ -8,6 +8,7 @@ use std::env;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -19,15 +20,17 @@ use grail_agent::{
 };
 use grail_model::Recorder;
 use grail_project::{Project, project_path};
+use grail_rules::tools::interruption;
 use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
 
 use self::ask::{Answer, Terminal as _, TerminalApprover};
 use self::watch::Watch;
 use crate::Exit;
 use crate::check::LayerName;
 use crate::cli::Format;
+use crate::interrupt::while_tools_run;
 use crate::render::{Failure, Terminal, visible_line};
-use crate::run::wait_for;
 
 /// Turn a sentence into checked, fixed code, as a proposal to approve
 ///
@@ -100,7 +103,7 @@ pub enum ModeName {
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let workspace = open_workspace()?;
-    let result = wait_for(generate(arguments, &workspace, terminal));
+    let result = generate(arguments, &workspace, terminal);
     if let Some(problem) = &workspace.sink.problem() {
         terminal.warning(format_args!("{}", visible_line(problem)))?;
     }
@@ -123,13 +126,34 @@ pub(crate) fn open_workspace() -> anyhow::Result<OpenWorkspace> {
     Ok(OpenWorkspace { workspace: Arc::new(Workspace::open(project, surroundings)?), sink })
 }
 
-async fn generate(
-    arguments: &Arguments,
-    open: &OpenWorkspace,
-    terminal: &mut Terminal,
-) -> anyhow::Result<Exit> {
+/// Where models are asked. One for the whole command: connections and workers live as long as it does.
+struct Desk {
+    runtime: Runtime,
+}
+
+impl Desk {
+    /// Works until it is done or somebody presses Ctrl-C. Whatever was begun is put away then: other tools end, copies of the project go.
+    fn work<Output>(&self, work: impl Future<Output = Result<Output, AgentError>>) -> anyhow::Result<Output> {
+        interruption().store(false, Ordering::SeqCst);
+        let interrupted = async {
+            while !interruption().load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let work = async {
+            tokio::select! {
+                result = work => Ok(result?),
+                () = interrupted => Err(Failure::new("interrupted; nothing was written").into()),
+            }
+        };
+        while_tools_run(|| self.runtime.block_on(work))
+    }
+}
+
+fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let workspace = &open.workspace;
-    let chosen = models::choose(workspace, arguments.model.as_deref()).await?;
+    let desk = Desk { runtime: Builder::new_current_thread().enable_all().build()? };
+    let chosen = desk.work(models::choose(workspace, arguments.model.as_deref()))?;
     let settings = GenerateSettings {
         kind: arguments.kind.clone(),
         model_name: chosen.name.clone(),
@@ -148,8 +172,8 @@ async fn generate(
     };
     let reviewer = match arguments.review.as_deref() {
         None => None,
-        Some("") => Some(models::choose(workspace, Some(&chosen.name)).await?),
-        Some(name) => Some(models::choose(workspace, Some(name)).await?),
+        Some("") => Some(desk.work(models::choose(workspace, Some(&chosen.name)))?),
+        Some(name) => Some(desk.work(models::choose(workspace, Some(name)))?),
     };
     if reviewer.as_ref().is_some_and(|reviewer| reviewer.name == models::TEMPLATE) {
         let message = "`template` fills in templates; it cannot review";
@@ -163,13 +187,13 @@ async fn generate(
     let company = Company { approver: &approver, watch: &notice, reviewer };
     let tools = with_written_tools(workspace, tools::for_generating(workspace)?)?;
     let mut generation =
-        Generation::start(workspace, &recorder, tools, &arguments.intent, settings, company).await?;
-    let mut proposal = generation.run().await?;
+        desk.work(Generation::start(workspace, &recorder, tools, &arguments.intent, settings, company))?;
+    let mut proposal = desk.work(generation.run())?;
     let store = ProposalStore::of_project(&workspace.project.root);
+    store.save(&proposal, Some(&recorder.recording()))?;
+    workspace.session.emit(EventKind::ProposalMade { proposal: proposal.id.clone() });
     loop {
         watch.clear();
-        store.save(&proposal, Some(&recorder.recording()))?;
-        workspace.session.emit(EventKind::ProposalMade { proposal: proposal.id.clone() });
         if arguments.yes {
             return approve(workspace, &store, &proposal, terminal);
         }
@@ -198,12 +222,20 @@ async fn generate(
             }
             Answer::Edited(mut edited) => {
                 edited.recheck(workspace, &proposal)?;
+                store.save(&edited, None)?;
                 proposal = *edited;
             }
-            Answer::Correction(text) => {
-                reject(workspace, &store, &proposal.id, Some(text.clone()))?;
-                proposal = generation.correct(&text).await?;
-            }
+            Answer::Correction(text) => match desk.work(generation.correct(&text)) {
+                Ok(corrected) => {
+                    store.save(&corrected, Some(&recorder.recording()))?;
+                    workspace.session.emit(EventKind::ProposalMade { proposal: corrected.id.clone() });
+                    reject(workspace, &store, &proposal.id, Some(text))?;
+                    proposal = corrected;
+                }
+                Err(error) if interruption().load(Ordering::SeqCst) => return Err(error),
+                // What was there before is not lost.
+                Err(error) => terminal.failure(&error),
+            },
         }
     }
 }
