@@ -3,12 +3,17 @@
 //! The program runs in the sandbox with exactly the tools on offer. It is type-checked against their stubs before it runs, and whatever
 //! becomes of it comes back as something the model can act on. A call that needs approval waits for it; the program cannot go round it.
 
+use std::sync::Arc;
+
 use grail_model::ToolDefinition;
 use grail_sandbox::{
-    Call, Context, Ending, Outcome, Policies, Preset, Step, Suspended, ToolError, Toolset, WorkerConfig,
-    Workers,
+    Call, Context, Ending, Outcome, Policies, Preset, Step, Suspended, Tool, ToolError, Toolset,
+    WorkerConfig, Workers,
 };
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
+use tokio::sync::OnceCell;
 
 use crate::AgentError;
 use crate::dialogue::refused;
@@ -26,7 +31,7 @@ pub struct CodeMode {
 impl CodeMode {
     pub async fn start(workspace: &Workspace, tools: Toolset) -> Result<Self, AgentError> {
         // Programs call tools; new ones are defined where a person can see them.
-        let tools = tools.filter(|tool| tool.name() != DEFINE_TOOL);
+        let tools = tools.filter(|tool| ![DEFINE_TOOL, EXECUTE_CODE].contains(&tool.name()));
         let workers = Workers::start(WorkerConfig::new(workspace.program.clone())).await?;
         let policy = Policies::default()
             .resolve(Preset::AiAgent.name())
@@ -94,6 +99,50 @@ impl CodeMode {
             json!({"arguments": arguments, "keywords": keywords.collect::<serde_json::Map<_, _>>()})
         })
     }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Program {
+    /// The program.
+    code: String,
+}
+
+/// What came of a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramResult {
+    /// What it printed.
+    #[serde(default)]
+    pub printed: String,
+    /// The value of its last expression; nothing if it has none or did not get there.
+    #[serde(default)]
+    pub value: Json,
+    /// How it ended, if not with a value: what was refused, what was raised, which limit was hit, with lines.
+    #[serde(default)]
+    pub error: Json,
+    /// What to do about it.
+    #[serde(default)]
+    pub hint: Option<String>,
+}
+
+/// Programs as one tool among others, for whoever calls tools directly. What a program may call only reads, so nobody is asked.
+pub fn execute_code(workspace: &Arc<Workspace>, tools: Toolset) -> Result<Tool, AgentError> {
+    let names = tools.names().join(", ");
+    let documentation = format!(
+        "Run a Python program in the sandbox: many calls in one. What is printed and the last expression come back. It may call, as functions: {names}."
+    );
+    // Workers are started with the first program, not with the toolset.
+    let started: Arc<OnceCell<CodeMode>> = Arc::default();
+    let workspace = Arc::clone(workspace);
+    Ok(Tool::typed_async(EXECUTE_CODE, &documentation, move |program: Program| {
+        let (workspace, tools, started) = (Arc::clone(&workspace), tools.clone(), Arc::clone(&started));
+        async move {
+            let start = started.get_or_try_init(|| CodeMode::start(&workspace, tools)).await;
+            let code = start.map_err(|error| ToolError::failed(error.to_string()))?;
+            let told = code.run(&program.code, &|_, _| false).await;
+            let result = serde_json::from_value(told).map_err(|error| ToolError::failed(error.to_string()));
+            result as Result<ProgramResult, ToolError>
+        }
+    })?)
 }
 
 /// An outcome as a model is told it: what was printed, the last value, or what to mend.

@@ -29,6 +29,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::AgentError;
+use crate::code_mode::execute_code;
 use crate::generate::tool_error;
 use crate::workspace::Workspace;
 
@@ -48,13 +49,15 @@ pub enum Effect {
 }
 
 /// Every fixed tool, those of [`crate::model_tools`] among them. Validators are made of the project's kinds and only read.
-const EFFECTS: [(&str, Effect); 34] = [
+const EFFECTS: [(&str, Effect); 35] = [
     ("check", Effect::Reads),
     ("cst_add_import", Effect::Stages),
     ("cst_find_pattern", Effect::Reads),
     ("cst_rename", Effect::Stages),
     ("delete_file", Effect::Asks),
     ("document_symbols", Effect::Reads),
+    // Its programs may call what only reads, and nothing else.
+    ("execute_code", Effect::Reads),
     ("find_references", Effect::Reads),
     ("fix", Effect::Stages),
     ("generate_artifact", Effect::Stages),
@@ -105,6 +108,8 @@ pub fn toolset(workspace: &Arc<Workspace>) -> Result<Toolset, AgentError> {
     for group in groups {
         all = all.combine(group)?;
     }
+    let reading = all.clone().filter(|tool| is_read_only(tool.name()));
+    all = all.combine(Toolset::new([execute_code(workspace, reading)?])?)?;
     let may_run_tests = !layers::tests_need_approval(&workspace.project);
     Ok(all.require_approval(|tool| {
         needs_approval(tool.name()) && !(may_run_tests && tool.name() == layers::PYTEST_RUN)

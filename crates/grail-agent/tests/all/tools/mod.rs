@@ -202,3 +202,19 @@ async fn stubs_show_what_fields_mean() {
         """
     "#);
 }
+
+#[tokio::test]
+async fn a_program_is_one_tool_among_others_and_only_reads() {
+    let sample = Sample::new(&[("shop.py", "TAX = 0.2\n")]);
+    let tools = toolset(&sample.workspace).unwrap();
+    let run = async |code: &str| {
+        let arguments = json!({"code": code}).as_object().unwrap().clone();
+        tools.call_with("execute_code", arguments).await.unwrap()
+    };
+    let answer = run("print(len(list_files().files))\nread_file('shop.py').text").await;
+    assert_eq!(answer["value"], "TAX = 0.2\n");
+    assert_eq!(answer["error"], json!(null));
+    let answer = run("write_file('shop.py', '')").await;
+    assert_eq!(answer["error"]["outcome"], "type-errors");
+    assert!(sample.workspace.staging.is_empty());
+}
