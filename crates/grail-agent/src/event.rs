@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use grail_model::{ToolCall, Usage};
+use grail_project::data_folder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -146,7 +147,7 @@ impl EventSink for RememberedEvents {
 
 /// Appends them to files, one per session and day: `.grail/events/2026-11-16-SESSION.jsonl`.
 pub struct JsonlSink {
-    folder: PathBuf,
+    root: PathBuf,
     state: Mutex<JsonlState>,
 }
 
@@ -159,7 +160,7 @@ struct JsonlState {
 impl JsonlSink {
     /// Below a project's root.
     pub fn of_project(root: &Path) -> Self {
-        Self { folder: root.join(".grail").join("events"), state: Mutex::default() }
+        Self { root: root.to_owned(), state: Mutex::default() }
     }
 
     /// The first event that could not be kept, if there is one.
@@ -169,10 +170,12 @@ impl JsonlSink {
 
     fn append(&self, state: &mut JsonlState, event: &Event) -> std::io::Result<()> {
         let day = event.at.get(..10).unwrap_or("unknown");
-        let path = self.folder.join(format!("{day}-{}.jsonl", event.session));
+        let folder = self.root.join(".grail").join("events");
+        let path = folder.join(format!("{day}-{}.jsonl", event.session));
         let is_open = state.open.as_ref().is_some_and(|(open, _)| *open == path);
         if !is_open {
-            fs::create_dir_all(&self.folder)?;
+            data_folder(&self.root)?;
+            fs::create_dir_all(&folder)?;
             let file = OpenOptions::new().create(true).append(true).open(&path)?;
             state.open = Some((path, file));
         }

@@ -307,7 +307,19 @@ impl<'g> Generation<'g> {
         }
         let mut report = ArtifactReport::default();
         run_tools(self.workspace, &[], |layer| *layer == Layer::Tests, true, &mut report)?;
-        Ok(report.problems)
+        // Tests that did not run have not passed.
+        let unknown =
+            report.layers.iter().find(|layer| !matches!(layer.status.as_str(), "passed" | "failed"));
+        match unknown {
+            Some(layer) => Err(AgentError::Other {
+                message: format!("the tests cannot tell: {}", layer.detail),
+                hint: Some(
+                    "`--until-tests-pass` needs tests that run; `[check.tests]` in `grail.toml` says how"
+                        .to_owned(),
+                ),
+            }),
+            None => Ok(report.problems),
+        }
     }
 
     /// A second look. What must be mended is worth one more round.

@@ -2,9 +2,9 @@
 //!
 //! Safe to run twice: whatever exists is left exactly as it is.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -42,6 +42,18 @@ pub fn init_project(root: &Path) -> Result<InitReport, ProjectError> {
         entries.push(InitEntry { path, status });
     }
     Ok(InitReport { root: root.to_string_lossy().into_owned(), entries })
+}
+
+/// The folder of Grail's working data below a project's root, made if it is not there, and kept out of the project's history.
+pub fn data_folder(root: &Path) -> io::Result<PathBuf> {
+    let folder = root.join(".grail");
+    fs::create_dir_all(&folder)?;
+    match File::create_new(folder.join(".gitignore")) {
+        Ok(mut file) => file.write_all(IGNORE_TEXT.as_bytes())?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    Ok(folder)
 }
 
 const FILES: [(&str, &str); 3] = [

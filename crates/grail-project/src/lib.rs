@@ -22,7 +22,7 @@ pub use config::{
 };
 pub use diff::unified_diff;
 pub use error::{ConfigProblem, ProjectError};
-pub use init::{InitEntry, InitReport, InitStatus, init_project};
+pub use init::{InitEntry, InitReport, InitStatus, data_folder, init_project};
 pub use load::{LoadedFile, LoadedProject, load_project, project_path};
 pub use model_config::{GenerateConfig, ModelConfig, ModelMode};
 pub use modules::SourceRoots;

@@ -11,13 +11,7 @@ impl ProposalStore {
     /// Writes the files as they were shown. Refused if one of them is no longer what it was.
     pub fn approve(&self, id: &str, clock: &dyn Clock) -> Result<(Proposal, WriteReport), AgentError> {
         let _lock = self.lock(id)?;
-        let mut proposal = self.read(id)?;
-        if proposal.state != ProposalState::Waiting {
-            return Err(AgentError::AlreadyDecided {
-                id: id.to_owned(),
-                state: proposal.state.name().to_owned(),
-            });
-        }
+        let mut proposal = self.waiting(id)?;
         let changed = |path: &str| AgentError::ChangedMeanwhile { path: path.to_owned() };
         let changes =
             self.changes(&proposal.files, |file| (file.before.as_deref(), file.after.as_deref()), changed)?;
@@ -33,13 +27,7 @@ impl ProposalStore {
         clock: &dyn Clock,
     ) -> Result<Proposal, AgentError> {
         let _lock = self.lock(id)?;
-        let mut proposal = self.read(id)?;
-        if proposal.state != ProposalState::Waiting {
-            return Err(AgentError::AlreadyDecided {
-                id: id.to_owned(),
-                state: proposal.state.name().to_owned(),
-            });
-        }
+        let mut proposal = self.waiting(id)?;
         self.update(&mut proposal, ProposalState::Rejected { at: clock.now(), reason })?;
         Ok(proposal)
     }
@@ -65,12 +53,22 @@ impl ProposalStore {
     /// Replaces the text of a waiting proposal's file: somebody edited it before deciding.
     pub fn edit(&self, id: &str, path: &str, text: String) -> Result<Proposal, AgentError> {
         let _lock = self.lock(id)?;
-        let mut proposal = self.read(id)?;
+        let mut proposal = self.waiting(id)?;
         if let Some(file) = proposal.files.iter_mut().find(|file| file.path == path) {
             file.after = Some(text);
         }
         self.save(&proposal, None)?;
         Ok(proposal)
+    }
+
+    fn waiting(&self, id: &str) -> Result<Proposal, AgentError> {
+        let proposal = self.read(id)?;
+        match proposal.state {
+            ProposalState::Waiting => Ok(proposal),
+            ref state => {
+                Err(AgentError::AlreadyDecided { id: id.to_owned(), state: state.name().to_owned() })
+            }
+        }
     }
 
     fn changes<'p>(

@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use grail_model::Recording;
+use grail_project::data_folder;
 use tempfile::NamedTempFile;
 
 use super::{Proposal, ProposalState};
@@ -95,7 +96,9 @@ impl ProposalStore {
     /// Keeps a proposal, whole or not at all.
     pub fn save(&self, proposal: &Proposal, transcript: Option<&Recording>) -> Result<(), AgentError> {
         let folder = self.folder.join(&proposal.id);
-        fs::create_dir_all(&folder).map_err(|error| storage(&folder, error))?;
+        data_folder(&self.root)
+            .and_then(|_| fs::create_dir_all(&folder))
+            .map_err(|error| storage(&folder, error))?;
         if let Some(transcript) = transcript {
             write_json(&self.path(&proposal.id, TRANSCRIPT_FILE), transcript)?;
         }

@@ -136,3 +136,53 @@ async fn code_in_the_style_of_a_file_keeps_its_habits() {
         "{told}"
     );
 }
+
+/// A project whose tests are a script: they pass when a cart costs three.
+fn tested_project() -> Sample {
+    let config = "[check.tests]\ncommand = [\"python3\", \"check_cart.py\"]\nrunner = \"local\"\n";
+    let check = "from services.cart_service import CartService\n\nassert CartService().total() == 3, 'the cart costs too little'\n";
+    Sample::new(&[("grail.toml", config), ("check_cart.py", check)])
+}
+
+fn has_python() -> bool {
+    let found = std::process::Command::new("python3").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: there is no `python3`");
+    }
+    found
+}
+
+#[tokio::test]
+async fn code_is_mended_until_the_tests_pass() {
+    if !has_python() {
+        return;
+    }
+    let sample = tested_project();
+    let better = SERVICE.replace("return 0", "return 3");
+    let model = Scripted::new([
+        hand_in("service", "CartService", SERVICE),
+        hand_in("service", "CartService", &better),
+    ]);
+    let settings = GenerateSettings { until_tests_pass: Some(1), ..settings() };
+    let proposal = generate(&sample, &model, None, "a cart service", settings).await.unwrap();
+    assert_eq!((proposal.retries, proposal.turns), (1, 2));
+    let asked = model.asked();
+    assert!(asked[1].messages.last().unwrap().content.starts_with("Tests fail."), "{asked:?}");
+    assert_eq!(sample.read("services/cart_service.py"), None);
+}
+
+#[tokio::test]
+async fn tests_that_never_pass_end_the_work_with_nothing_staged() {
+    if !has_python() {
+        return;
+    }
+    let sample = tested_project();
+    let model = Scripted::new([hand_in("service", "CartService", SERVICE)]);
+    let settings = GenerateSettings { until_tests_pass: Some(0), ..settings() };
+    let error = generate(&sample, &model, None, "a cart service", settings).await.unwrap_err();
+    assert!(
+        matches!(&error, AgentError::NotAchieved { reason } if reason.starts_with("tests still fail")),
+        "{error}"
+    );
+    assert!(sample.workspace.staging.is_empty());
+}
