@@ -9,7 +9,9 @@ use std::sync::Arc;
 use grail_code::{Source, parse_module};
 use grail_rules::layers::tests::{Runner, TestSettings, choose_runner};
 use grail_rules::layers::{self, LayerContext, LayerReport, LayerStatus};
-use grail_rules::{ArtifactKind, Checker, Finding, Layer, Pack, PythonRules, Safety};
+use grail_rules::{
+    ArtifactKind, Checker, FileUnderCheck, Finding, Layer, Pack, PythonRules, Safety, syntax_findings,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -175,10 +177,7 @@ pub fn check_text(
         next: String::new(),
     };
     if !parsed.is_valid() {
-        let rules = workspace.rules(None)?;
-        let checker = Checker { rules: &rules, python: None };
-        let mut findings = checker.check_parsed(&shown, &module, &parsed).report.findings;
-        findings.retain(|finding| finding.layer == Layer::Syntax);
+        let findings = syntax_findings(&FileUnderCheck::new(shown, module, &parsed));
         report.layers.push(layer_result(Layer::Syntax, findings.len(), String::new()));
         report.tell(&findings);
         return Ok((code.to_owned(), report));
