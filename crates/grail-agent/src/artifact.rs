@@ -215,7 +215,7 @@ fn check_style(workspace: &Workspace, style: &Style, text: &str, report: &mut Ar
     let checker = Checker { rules: &style.rules, python: None };
     let mut broken = checker.check_parsed(&shown, &module, &parsed).report.findings;
     broken.retain(Finding::is_failure);
-    let detail = format!("{} habits of {}", style.habits.len(), style.path);
+    let detail = format!("habits of {}: {}", style.path, style.habits.len());
     report
         .layers
         .push(LayerResult { layer: "style".to_owned(), ..layer_result(Layer::Rules, broken.len(), detail) });

@@ -38,7 +38,10 @@ impl Style {
     /// The habits of a file of the project.
     pub fn of_file(workspace: &Workspace, path: &str) -> Result<Self, AgentError> {
         let path = crate::staging::clean_path(path)?;
-        let missing = || AgentError::Path { path: path.clone(), reason: "there is no such file".to_owned() };
+        let missing = || AgentError::Other {
+            message: format!("there is no file `{path}` whose style could be kept"),
+            hint: None,
+        };
         let text = workspace.staging.read(&path)?.ok_or_else(missing)?;
         Self::of_text(&path, &text)
     }
@@ -76,6 +79,12 @@ impl Style {
         if let Some(problem) = pack.iter().flat_map(|pack| &pack.problems).next() {
             return Err(problem.clone().into());
         }
+        if habits.is_empty() {
+            return Err(AgentError::Other {
+                message: format!("`{path}` shows no habits that others could keep"),
+                hint: Some("choose a file with a few functions or classes".to_owned()),
+            });
+        }
         Ok(Self { path: path.to_owned(), habits, rules: Arc::new(builder.build()) })
     }
 }
@@ -101,7 +110,7 @@ fn general() -> Vec<Candidate> {
         candidate(
             "style-module-docstring",
             "A file opens with a docstring",
-            ("{type: Module}", 1),
+            ("{type: Module, body: [{type: Expr, value: {predicate: is_docstring}}, \"$$$\"]}", 1),
             "type: Module\nbody: [{capture: FIRST, not: {type: Expr, value: {predicate: is_docstring}}}, \"$$$\"]",
             "$FIRST",
             "the file does not open with a docstring",

@@ -119,6 +119,14 @@ fn habits_are_rules_that_the_file_keeps() {
     ");
 }
 
+#[test]
+fn a_file_without_definitions_has_no_style() {
+    for text in ["", "x = 1\n"] {
+        let error = Style::of_text("settings.py", text).err().unwrap();
+        assert_eq!(error.to_string(), "`settings.py` shows no habits that others could keep");
+    }
+}
+
 #[tokio::test]
 async fn code_in_the_style_of_a_file_keeps_its_habits() {
     let reference = "\"\"\"Sends mail.\"\"\"\n\n\nclass MailService:\n    \"\"\"Sends it.\"\"\"\n\n    def send(self, to: str) -> None:\n        print(to)\n";
