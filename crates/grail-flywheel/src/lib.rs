@@ -1,0 +1,12 @@
+//! The flywheel's memory: what happened at work, what became of it, and what can be learned from it.
+//!
+//! Events are the source of truth: lines of JSON, appended and never changed. Everything else (the index, examples, datasets, numbers) is
+//! computed from them and can be computed again. No model is asked here; whatever needs judgement comes in as a trait.
+
+pub mod error;
+pub mod event;
+pub mod example;
+
+pub use error::FlywheelError;
+pub use event::{Event, EventKind, EventSink, NoEvents, RememberedEvents};
+pub use example::{Example, ExampleType};

@@ -1,0 +1,1 @@
+//! The memory as a whole: real files, a real database, real repositories.
