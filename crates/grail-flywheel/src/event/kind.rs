@@ -118,6 +118,9 @@ pub enum EventKind {
         /// What was said; empty if the file was edited by hand.
         text: String,
         source: CorrectionSource,
+        /// What it is about, where whoever tells names it: a proposal, a rule, a skill.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
         /// The code that was not meant.
@@ -128,7 +131,11 @@ pub enum EventKind {
         corrected: Option<String>,
     },
     /// "Perfect", or going on as if it were.
-    UserConfirmation { text: String },
+    UserConfirmation {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<String>,
+    },
     /// What a person said that is neither.
     UserMessage { text: String },
     /// A decision about a proposal, or its making.

@@ -16,7 +16,7 @@ pub use kind::{
     CorrectionSource, EventKind, MergeWay, Problem, ProposalDecision, ReviewVerdict, SkillStage, Tokens,
     ToolUse,
 };
-pub use summary::{ResultSummary, summarise};
+pub use summary::{ResultSummary, bounded, is_cut, summarise};
 
 /// The version of what is written. Readers know this one and those before it.
 pub const EVENT_VERSION: u32 = 1;

@@ -7,6 +7,8 @@ use serde_json::Value as Json;
 const MAX_DEPTH: usize = 3;
 /// More fields of an object are counted, not named.
 const MAX_FIELDS: usize = 24;
+/// Stands for a text that is too long to keep.
+const CUT: &str = "$cut";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultSummary {
@@ -31,6 +33,27 @@ impl ResultSummary {
     /// A failure, by the name of its kind: messages may quote what must not be kept.
     pub fn failed(error: impl Into<String>) -> Self {
         Self { ok: false, error: Some(error.into()), ..Self::default() }
+    }
+}
+
+/// Arguments as they are kept: a text that is longer than `most` becomes `{"$cut": BYTES}`, so that nobody takes a part for the whole.
+pub fn bounded(arguments: &Json, most: usize) -> Json {
+    match arguments {
+        Json::String(text) if text.len() > most => serde_json::json!({CUT: text.len()}),
+        Json::Array(items) => Json::Array(items.iter().map(|item| bounded(item, most)).collect()),
+        Json::Object(fields) => {
+            Json::Object(fields.iter().map(|(name, field)| (name.clone(), bounded(field, most))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether something was cut out of arguments.
+pub fn is_cut(arguments: &Json) -> bool {
+    match arguments {
+        Json::Array(items) => items.iter().any(is_cut),
+        Json::Object(fields) => fields.contains_key(CUT) || fields.values().any(is_cut),
+        _ => false,
     }
 }
 
@@ -91,6 +114,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn long_arguments_are_cut_so_that_it_shows() {
+        let arguments = json!({"path": "a.py", "code": "x".repeat(40), "more": [{"text": "short"}]});
+        let kept = bounded(&arguments, 20);
+        assert_eq!(kept, json!({"path": "a.py", "code": {"$cut": 40}, "more": [{"text": "short"}]}));
+        assert!(is_cut(&kept) && !is_cut(&arguments));
+    }
 
     #[test]
     fn a_summary_tells_names_and_types_and_no_values() {
