@@ -129,6 +129,9 @@ pub enum EventKind {
         /// The code as it should have been.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         corrected: Option<String>,
+        /// Rules that the code breaks as it should have been, and did not break before: they may be wrong.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        violates: Vec<String>,
     },
     /// "Perfect", or going on as if it were.
     UserConfirmation {
