@@ -6,6 +6,7 @@
 pub mod error;
 pub mod event;
 pub mod example;
+pub mod extract;
 
 pub use error::FlywheelError;
 pub use event::{Event, EventKind, EventSink, NoEvents, RememberedEvents};

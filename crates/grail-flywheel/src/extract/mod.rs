@@ -1,0 +1,5 @@
+//! Events to examples.
+
+mod fields;
+
+pub use fields::fields_accessed;
