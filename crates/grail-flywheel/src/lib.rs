@@ -7,6 +7,7 @@ pub mod error;
 pub mod event;
 pub mod example;
 pub mod extract;
+pub mod words;
 
 pub use error::FlywheelError;
 pub use event::{Event, EventKind, EventSink, NoEvents, RememberedEvents};

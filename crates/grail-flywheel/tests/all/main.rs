@@ -1,1 +1,6 @@
 //! The memory as a whole: real files, a real database, real repositories.
+
+// Clippy's exemption for tests does not reach functions beside them.
+#![allow(clippy::unwrap_used)]
+
+mod words;

@@ -1,0 +1,323 @@
+//! The words that tell: phrases with their side and weight. The longest phrase at a place counts, and hides those inside it.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::Verdict;
+
+/// Words after which what comes counts more than what was.
+const CONTRASTS: [&str; 10] =
+    ["but", "however", "except", "though", "although", "unfortunately", "sadly", "yet", "only", "apart"];
+
+/// What turns a cue round when it stands shortly before it.
+const NEGATIONS: [&str; 26] = [
+    "not", "no", "never", "nothing", "none", "hardly", "without", "isnt", "arent", "wasnt", "werent", "dont",
+    "doesnt", "didnt", "cant", "cannot", "couldnt", "wont", "wouldnt", "hasnt", "havent", "aint", "neither",
+    "nor", "nobody", "barely",
+];
+
+/// Beginnings of a wish to have something made different.
+const CHANGES: [&str; 30] = [
+    "rename",
+    "use",
+    "remove",
+    "drop",
+    "delete",
+    "change",
+    "move",
+    "undo",
+    "revert",
+    "replace",
+    "swap",
+    "fix",
+    "correct",
+    "stop",
+    "dont",
+    "never",
+    "avoid",
+    "renaming",
+    "changing",
+    "moving",
+    "removing",
+    "using",
+    "replacing",
+    "switch",
+    "restore",
+    "reverse",
+    "shorten",
+    "simplify",
+    "split",
+    "inline",
+];
+
+/// Beginnings of a wish for something new.
+const TASKS: [&str; 28] = [
+    "create",
+    "write",
+    "generate",
+    "build",
+    "make",
+    "add",
+    "implement",
+    "show",
+    "list",
+    "explain",
+    "tell",
+    "give",
+    "draw",
+    "design",
+    "set",
+    "develop",
+    "produce",
+    "extend",
+    "document",
+    "test",
+    "find",
+    "run",
+    "open",
+    "print",
+    "describe",
+    "sketch",
+    "scaffold",
+    "summarise",
+];
+
+/// Words that are mended when a letter is wrong, missing, doubled or changed places. All of them begin with their own letter.
+const MENDED: [&str; 40] = [
+    "perfect",
+    "great",
+    "exactly",
+    "looks",
+    "works",
+    "thanks",
+    "should",
+    "shouldnt",
+    "instead",
+    "wrong",
+    "incorrect",
+    "actually",
+    "awesome",
+    "excellent",
+    "beautiful",
+    "brilliant",
+    "correct",
+    "right",
+    "meant",
+    "wanted",
+    "asked",
+    "forgot",
+    "missed",
+    "missing",
+    "rename",
+    "remove",
+    "revert",
+    "broken",
+    "doesnt",
+    "please",
+    "prefer",
+    "rather",
+    "supposed",
+    "approved",
+    "amazing",
+    "fantastic",
+    "better",
+    "because",
+    "working",
+    "except",
+];
+
+/// Words near one of those that are words of their own.
+const NOT_MENDED: [&str; 34] = [
+    "greet", "treat", "look", "looked", "work", "worked", "works", "thank", "should", "mean", "means",
+    "want", "wants", "wanting", "ask", "asks", "miss", "mixed", "renamed", "renames", "removed", "removes",
+    "reverts", "broke", "release", "prefers", "father", "letter", "butter", "expect", "accept", "exact",
+    "walking", "wording",
+];
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cue {
+    pub side: Side,
+    pub weight: f64,
+    /// How many words it takes.
+    pub length: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Against what was made.
+    Against,
+    /// Against, unless negated: then for it.
+    Fault,
+    /// For what was made; negated, against it.
+    For,
+    /// For, negated or not.
+    Going,
+    /// Says nothing about it, and hides the words in it.
+    Aside,
+}
+
+struct Phrase {
+    words: Vec<&'static str>,
+    cue: Cue,
+}
+
+static PHRASES: LazyLock<HashMap<&'static str, Vec<Phrase>>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Vec<Phrase>> = HashMap::new();
+    for (side, weight, phrases) in LIST {
+        for phrase in phrases.split(';') {
+            let words: Vec<&str> = phrase.split_whitespace().collect();
+            let Some(first) = words.first() else { continue };
+            let cue = Cue { side: *side, weight: *weight, length: words.len() };
+            table.entry(first).or_default().push(Phrase { words, cue });
+        }
+    }
+    for phrases in table.values_mut() {
+        phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.words.len()));
+    }
+    table
+});
+
+/// The longest phrase that begins at this place.
+pub(super) fn at(words: &[String], place: usize) -> Option<Cue> {
+    let rest = &words[place..];
+    let phrases = PHRASES.get(rest.first()?.as_str())?;
+    let fits = |phrase: &&Phrase| {
+        phrase.words.len() <= rest.len()
+            && phrase.words.iter().zip(rest).all(|(wanted, word)| *wanted == "*" || wanted == word)
+    };
+    phrases.iter().find(fits).map(|phrase| phrase.cue)
+}
+
+pub(super) fn is_contrast(word: &str) -> bool {
+    CONTRASTS.contains(&word)
+}
+
+pub(super) fn is_negation(word: &str) -> bool {
+    NEGATIONS.contains(&word)
+}
+
+pub(super) fn is_change(word: &str) -> bool {
+    CHANGES.contains(&word)
+}
+
+pub(super) fn is_task(word: &str) -> bool {
+    TASKS.contains(&word)
+}
+
+/// The word it was meant to be.
+pub(super) fn mended(word: String) -> String {
+    let length = word.chars().count();
+    if !(4..=12).contains(&length) || !word.is_ascii() || NOT_MENDED.contains(&word.as_str()) {
+        return word;
+    }
+    // Short words have too many neighbours.
+    let is_near = |meant: &&&str| {
+        meant.len() >= 5
+            && meant.len().abs_diff(word.len()) <= 1
+            && meant.as_bytes()[0] == word.as_bytes()[0]
+            && **meant != word
+            && is_one_slip(word.as_bytes(), meant.as_bytes())
+    };
+    if MENDED.contains(&word.as_str()) {
+        return word;
+    }
+    match MENDED.iter().find(is_near) {
+        Some(meant) => (*meant).to_owned(),
+        None => word,
+    }
+}
+
+/// One letter wrong, missing, too many, or two that changed places.
+fn is_one_slip(word: &[u8], meant: &[u8]) -> bool {
+    let front = word.iter().zip(meant).take_while(|(left, right)| left == right).count();
+    let (word, meant) = (&word[front..], &meant[front..]);
+    match word.len() as isize - meant.len() as isize {
+        0 => {
+            word.len() <= 1
+                || word[1..] == meant[1..]
+                || (word[0] == meant[1] && word[1] == meant[0] && word[2..] == meant[2..])
+        }
+        1 => word[1..] == *meant,
+        -1 => *word == meant[1..],
+        _ => false,
+    }
+}
+
+pub(super) fn verdict_of(side: Side, is_negated: bool) -> Option<Verdict> {
+    match (side, is_negated) {
+        (Side::Against, _) | (Side::Fault, false) | (Side::For, true) => Some(Verdict::Correction),
+        (Side::For, false) | (Side::Fault, true) | (Side::Going, _) => Some(Verdict::Confirmation),
+        (Side::Aside, _) => None,
+    }
+}
+
+/// Side, weight, and phrases between semicolons; `*` is any one word.
+const LIST: &[(Side, f64, &str)] = &[
+    // Praise.
+    (Side::For, 1.6, "perfect; excellent; awesome; brilliant; fantastic; amazing; wonderful; superb; beautiful; lovely; love it;
+        love this; love that; spot on; well done; lgtm; nailed it; flawless; 👍"),
+    (Side::For, 1.2, "great; nice; cool; sweet; neat; exactly; precisely; good job; good work; nice work; great work; great job;
+        looks good; looks great; looks fine; looks right; looks correct; sounds good; seems fine; i like; like it; im happy; happy with;
+        much better; much cleaner; way better; far better; good to go"),
+    (Side::For, 1.0, "right; correct; good; works; work fine; works fine; fine; better; thats it; the one; does the job; works for me"),
+    (Side::For, 0.8, "thanks; thank you; thx; ty; cheers; happy; helpful"),
+    (Side::For, 1.5, "is what i wanted; is what i meant; is what i asked; is what i had in mind; what i wanted; what i asked for;
+        what i had in mind; what i was looking for; what i need; what i needed; what we need; as i wanted; as expected; as it should;
+        what it should; how it should be"),
+    (Side::For, 1.2, "that fixed; that fixes; fixed it; that solved; that solves; solved it; solves the problem; tests pass;
+        test passes; passes now; all green; are green; is green; green now; it runs; runs now"),
+    // Going on.
+    (Side::Going, 1.5, "ship it; merge it; merge this; merge that; commit it; commit this; commit that; push it; push this; approved;
+        approve; accept; accepted; go ahead; keep it; keep this; keep that; leave it; leave that; leave this; move on; moving on;
+        lets continue; on to the; you can commit; you can merge"),
+    (Side::Going, 1.5, "i meant what you; youre right; you are right; you were right; dont change a thing; dont change anything;
+        as good as; not bad; no complaints; cant complain; nothing to complain; no objections; no objection; nothing wrong; nothing to add;
+        no changes; no change needed; no issues; no problems; no errors; couldnt be better; could not be better; cannot complain;
+        without errors; without problems; cant find anything wrong; could not find anything wrong; good catch; better than"),
+    // What says nothing.
+    (Side::Aside, 0.0, "no problem; no worries; no idea; no rush; no hurry; no preference; no matter; not sure; dont know; do not know;
+        no need; good morning; good evening; good question; good afternoon; good night; right now; all right then; right away; right side;
+        how about; what about; no longer; like to know; would like; nice to have; at least; thank you in advance; thanks in advance;
+        dont worry; no one; not yet; the right; on the left; the correct; the wrong way to; better way"),
+    (Side::For, 0.6, "great start; good start; nice start; good idea; nice idea; good try; nice try"),
+    // Against it.
+    (Side::Fault, 1.5, "wrong; incorrect; mistake; mistaken; hallucination; hallucinated; invented; broken; bug; bugs; useless; nonsense;
+        terrible; awful; bad; horrible; ugly"),
+    (Side::Fault, 1.2, "missing; unnecessary; redundant; superfluous; complicated; fails; failing; failed; crashes; crashed; crash; breaks;
+        broke; complains; complain; traceback; error; errors; exception; problem; problems; issue; issues; unclear; confusing"),
+    (Side::Against, 1.8, "i meant; what i meant was; i asked for; i asked you; i said; i told you; i wanted; not what; not how we;
+        how we do; you forgot; you missed; you left out; you misunderstood; you misread; you ignored; you got; you changed the wrong;
+        misunderstood; try again; do it again; once more; start over; start again; not quite; not really; not like this; not like that;
+        not that one; not this one; not the right; not the correct; not right; nope; nooo; noo; 👎; the other one; isnt what; i wasnt asking"),
+    (Side::Against, 1.5, "should be; should have; should not; should never; should only; should return; should come; it should; they should;
+        this should; that should; shouldnt; must be; must not; must never; must; needs to; need to be; need to stay; has to; have to be;
+        ought to; supposed to; instead; rather have; i would prefer; id prefer; id rather; i prefer; would rather; i dont like;
+        i do not like; dont like; dont want; do not want; i need it to; put it back; put them back; put back; go back; get rid of;
+        undo; revert; take it out; take that out; out again; way it was; make it; make them; make that; call it; too long; too short;
+        too many; too much; too slow; too complicated; too complex; too big; too early; too late; too generic; too clever; too verbose;
+        way too; far too; a bit too; not needed; not necessary; no need for; there is no such; theres no such; no such method;
+        didnt i say; didnt i ask; didnt we; did i not; isnt that supposed; wasnt this supposed; wasnt that supposed; the other way"),
+    (Side::Against, 1.5, "doesnt work; does not work; didnt work; did not work; dont work; do not work; not working; isnt working;
+        doesnt compile; does not compile; doesnt run; doesnt handle; does not handle; doesnt follow; dont follow; does not follow;
+        doesnt match; does not match; dont match; dont test; doesnt test; doesnt do; does not do; wont work; not going to work;
+        cant work; still fails; still broken; still not; still wrong; still get; still getting; nothing works; i get a; i get an;
+        i get the; now i get; im getting; not good; not correct; not true; not acceptable; old api; the old; lets not; we never;
+        we dont; we do not; we always; in this project we"),
+    (Side::Against, 0.5, "actually"),
+    (Side::Against, 0.8, "almost; nearly; close; hmm no; hm no; wait no; sorry; instead of; i think you; obvious"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_mended_and_words_of_their_own_are_not() {
+        let mend = |word: &str| mended(word.to_owned());
+        let slips =
+            ["prefect", "perfectt", "worng", "shoud", "lokks", "incorect", "graet", "thnaks"].map(mend);
+        assert_eq!(slips, ["perfect", "perfect", "wrong", "should", "looks", "incorrect", "great", "thanks"]);
+        let words = ["light", "greet", "look", "might", "shoulder", "expect", "father"];
+        assert_eq!(words.map(mend), words);
+    }
+}
