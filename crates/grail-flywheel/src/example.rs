@@ -73,6 +73,17 @@ pub struct Weight {
     pub base: f64,
     /// By what became of the branch.
     pub outcome: f64,
+    /// By how much of its kind there is: what is rare counts more, what is derived counts less.
+    #[serde(default = "unchanged", skip_serializing_if = "is_unchanged")]
+    pub balance: f64,
+}
+
+fn unchanged() -> f64 {
+    1.0
+}
+
+fn is_unchanged(factor: &f64) -> bool {
+    *factor == unchanged()
 }
 
 /// Where it comes from.
@@ -86,6 +97,9 @@ pub struct Origin {
     pub session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The example that this one is made of by saying the request in other words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation_of: Option<String>,
     /// Who had answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -118,8 +132,12 @@ impl ExampleType {
 }
 
 impl Weight {
+    pub fn new(base: f64, outcome: f64) -> Self {
+        Self { base, outcome, balance: unchanged() }
+    }
+
     pub fn total(self) -> f64 {
-        self.base * self.outcome
+        self.base * self.outcome * self.balance
     }
 }
 

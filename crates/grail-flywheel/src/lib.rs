@@ -3,10 +3,12 @@
 //! Events are the source of truth: lines of JSON, appended and never changed. Everything else (the index, examples, datasets, numbers) is
 //! computed from them and can be computed again. No model is asked here; whatever needs judgement comes in as a trait.
 
+pub mod curate;
 pub mod error;
 pub mod event;
 pub mod example;
 pub mod extract;
+pub mod split;
 pub mod words;
 
 pub use error::FlywheelError;
