@@ -8,6 +8,8 @@ use thiserror::Error;
 pub enum FlywheelError {
     #[error("`{path}`: {source}")]
     Storage { path: String, source: std::io::Error },
+    #[error("`{file}` of dataset `{dataset}` is not what it was")]
+    DatasetChanged { dataset: String, file: String },
     #[error("{message}")]
     Other { message: String, hint: Option<String> },
 }
@@ -17,10 +19,19 @@ impl FlywheelError {
         Self::Storage { path: PathBuf::from(path).display().to_string(), source }
     }
 
+    /// Something that is not done, and what to do instead.
+    pub fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Other { message: message.into(), hint: Some(hint.into()) }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Other { hint, .. } => hint.clone(),
+            Self::DatasetChanged { .. } => Some(
+                "datasets never change: delete its folder below `.grail/datasets/` and build it anew"
+                    .to_owned(),
+            ),
             Self::Storage { source, .. } => match source.kind() {
                 std::io::ErrorKind::StorageFull => Some("make room on the disk and try again".to_owned()),
                 std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {

@@ -4,6 +4,7 @@
 //! computed from them and can be computed again. No model is asked here; whatever needs judgement comes in as a trait.
 
 pub mod curate;
+pub mod dataset;
 pub mod error;
 pub mod event;
 pub mod example;

@@ -272,6 +272,8 @@ pub enum ReviewVerdict {
     Accept,
     Reject,
     Correct,
+    /// What was decided before does not count any more.
+    Withdraw,
 }
 
 impl EventKind {

@@ -3,4 +3,6 @@
 // Clippy's exemption for tests does not reach functions beside them.
 #![allow(clippy::unwrap_used)]
 
+mod dataset;
+mod dataset_export;
 mod words;
