@@ -9,6 +9,7 @@ pub mod error;
 pub mod event;
 pub mod example;
 pub mod extract;
+pub mod outcome;
 pub mod split;
 pub mod words;
 

@@ -167,9 +167,26 @@ pub enum EventKind {
         suppressed: Vec<String>,
     },
     /// Ground truth: it shipped.
-    BranchMerged { merged: String, into: String, way: MergeWay },
+    BranchMerged {
+        merged: String,
+        into: String,
+        way: MergeWay,
+        /// The last commit of the branch, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tip: Option<String>,
+        /// The sessions whose outcome this is. A branch of the same name that comes later is another one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sessions: Vec<String>,
+    },
     /// Ground truth: it did not.
-    BranchClosed { closed: String, reported: bool },
+    BranchClosed {
+        closed: String,
+        reported: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tip: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sessions: Vec<String>,
+    },
     /// One prompt of a suite was answered and judged.
     Evaluation {
         suite: String,

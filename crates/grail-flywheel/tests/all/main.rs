@@ -5,4 +5,5 @@
 
 mod dataset;
 mod dataset_export;
+mod outcome_labels;
 mod words;
