@@ -10,6 +10,9 @@ pub enum FlywheelError {
     Storage { path: String, source: std::io::Error },
     #[error("`{file}` of dataset `{dataset}` is not what it was")]
     DatasetChanged { dataset: String, file: String },
+    /// An event that was handed over is not in the files.
+    #[error("{message}")]
+    NotKept { message: String, hint: Option<String> },
     #[error("{message}")]
     Other { message: String, hint: Option<String> },
 }
@@ -27,11 +30,11 @@ impl FlywheelError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Other { hint, .. } => hint.clone(),
             Self::DatasetChanged { .. } => Some(
                 "datasets never change: delete its folder below `.grail/datasets/` and build it anew"
                     .to_owned(),
             ),
+            Self::NotKept { hint, .. } | Self::Other { hint, .. } => hint.clone(),
             Self::Storage { source, .. } => match source.kind() {
                 std::io::ErrorKind::StorageFull => Some("make room on the disk and try again".to_owned()),
                 std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {

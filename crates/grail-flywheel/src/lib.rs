@@ -9,10 +9,13 @@ pub mod error;
 pub mod event;
 pub mod example;
 pub mod extract;
+pub mod log;
 pub mod outcome;
+pub mod redact;
 pub mod split;
 pub mod words;
 
 pub use error::FlywheelError;
 pub use event::{Event, EventKind, EventSink, NoEvents, RememberedEvents};
 pub use example::{Example, ExampleType};
+pub use log::{EventLog, Filter, ReadProblem, StoredEvent, Ticket, read_events};

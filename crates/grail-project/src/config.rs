@@ -12,6 +12,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::{ConfigProblem, ProjectError};
+use crate::event_config::EventSettings;
 use crate::model_config::{self, GenerateConfig, ModelConfig};
 
 pub const CONFIG_FILE: &str = "grail.toml";
@@ -34,6 +35,7 @@ pub struct Config {
     /// `[policies.NAME]` as written. What a policy may say is known to the sandbox, which reads and checks it.
     pub policies: toml::Table,
     pub generate: GenerateConfig,
+    pub events: EventSettings,
     /// `[models.NAME]`: models on servers.
     #[serde(deserialize_with = "model_config::models")]
     pub models: BTreeMap<String, ModelConfig>,

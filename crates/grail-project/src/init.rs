@@ -116,6 +116,15 @@ enabled = false
 [check.tests]
 enabled = false
 
+[events]
+# Whether Grail remembers what happened at work, below `.grail/events/`: what was asked, what was generated and what became of it. Secrets
+# and e-mail addresses are taken out before anything is written, and nothing leaves this machine. With `false` nothing is written at all.
+enabled = true
+
+# When events are forced to the disk: "group" (once for all that came together), "always" (for every event) or "never" (they survive the end
+# of the process, but not a loss of power).
+sync = "group"
+
 # Models on OpenAI-compatible servers, and the one that is asked unless `--model` names another. Without any it is `template`, which needs
 # nothing. A key stays in the environment: `key-env` names the variable.
 #

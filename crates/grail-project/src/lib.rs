@@ -6,6 +6,7 @@ mod apply;
 mod config;
 mod diff;
 mod error;
+mod event_config;
 mod git;
 mod init;
 mod load;
@@ -23,6 +24,7 @@ pub use config::{
 };
 pub use diff::unified_diff;
 pub use error::{ConfigProblem, ProjectError};
+pub use event_config::{EventSettings, SyncPolicy};
 pub use git::current_branch;
 pub use init::{InitEntry, InitReport, InitStatus, data_folder, init_project};
 pub use load::{LoadedFile, LoadedProject, load_project, project_path};

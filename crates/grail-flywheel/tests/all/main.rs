@@ -5,5 +5,8 @@
 
 mod dataset;
 mod dataset_export;
+mod log_reader;
+mod log_writer;
 mod outcome_labels;
+mod project;
 mod words;

@@ -1,6 +1,9 @@
 //! `grail.toml`: defaults, mistakes with their place, and where a project begins.
 
-use grail_project::{Config, ModelMode, Project, TargetVersion, find_root, init_project, load_config};
+use grail_project::{
+    Config, EventSettings, ModelMode, Project, SyncPolicy, TargetVersion, find_root, init_project,
+    load_config,
+};
 
 use crate::scratch::Scratch;
 
@@ -193,7 +196,7 @@ error: `ROOT/grail.toml:1:2`: unknown key `tools`
   |
 1 | [tools]
   |  ^^^^^
-hint: known here: `project`, `code`, `sandbox`, `check`, `policies`, `generate`, `models`
+hint: known here: `project`, `code`, `sandbox`, `check`, `policies`, `generate`, `events`, `models`
 ",
     );
 }
@@ -256,4 +259,32 @@ fn a_missing_start_is_an_error() {
     let scratch = Scratch::new(&[]);
     let error = Project::discover(&scratch.path("nowhere")).expect_err("there is no such folder");
     assert_eq!(scratch.report(&error), "error: `ROOT/nowhere` does not exist\n");
+}
+
+#[test]
+fn what_is_remembered_is_read() {
+    let scratch = Scratch::new(&[("grail.toml", "[events]\nenabled = false\nsync = \"always\"\n")]);
+    let config = load_config(scratch.root()).unwrap();
+    assert_eq!(config.events, EventSettings { enabled: false, sync: SyncPolicy::Always });
+    assert_eq!(Config::default().events, EventSettings { enabled: true, sync: SyncPolicy::Group });
+}
+
+#[test]
+fn mistakes_about_events_are_pointed_at() {
+    let reports = ["[events]\nenable = false\n", "[events]\nsync = \"sometimes\"\n"].map(|text| {
+        let scratch = Scratch::new(&[("grail.toml", text)]);
+        scratch.report(&load_config(scratch.root()).expect_err("the configuration is wrong"))
+    });
+    insta::assert_snapshot!(reports.join("\n"), @r#"
+    error: `ROOT/grail.toml:2:1`: unknown key `enable`
+      |
+    2 | enable = false
+      | ^^^^^^
+    hint: did you mean `enabled`?
+
+    error: `ROOT/grail.toml:2:8`: unknown variant `sometimes`, expected one of `group`, `always`, `never`
+      |
+    2 | sync = "sometimes"
+      |        ^^^^^^^^^^^
+    "#);
 }
