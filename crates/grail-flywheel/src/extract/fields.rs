@@ -30,19 +30,34 @@ const SAME_ELEMENTS: [&str; 10] =
 /// The fields of the results of `tools` that `code` uses, as `tool.field` or `tool.field.field`, sorted. Nothing for code that does not
 /// parse.
 pub fn fields_accessed(code: &str, tools: &[&str]) -> Vec<String> {
+    tool_flow(code, tools).fields
+}
+
+/// What a program does with the results of tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolFlow {
+    /// As [`fields_accessed`] tells them.
+    pub fields: Vec<String>,
+    /// Pairs of tools: what the first gave is part of an argument of the second.
+    pub feeds: BTreeSet<(String, String)>,
+}
+
+/// The fields that a program uses, and which tools' results go into other tools' arguments.
+pub fn tool_flow(code: &str, tools: &[&str]) -> ToolFlow {
     if tools.is_empty() || code.len() > MAX_CODE_BYTES || !tools.iter().any(|tool| code.contains(tool)) {
-        return Vec::new();
+        return ToolFlow::default();
     }
     let parsed = parse_module(Source::from_text(code));
     if !parsed.is_valid() {
-        return Vec::new();
+        return ToolFlow::default();
     }
     let semantic = Semantic::new(&parsed);
     let mut walk = Walk::new(&parsed, &semantic, tools);
     walk.run();
     // What is bound at the end holds for functions that are called later and for the next round of a loop.
     walk.run();
-    walk.told()
+    let named = |(from, to): &(usize, usize)| (tools[*from].to_owned(), tools[*to].to_owned());
+    ToolFlow { fields: walk.told(), feeds: walk.feeds.iter().map(named).collect() }
 }
 
 /// Where a value comes from: a tool, and the fields that lead to it.
@@ -89,6 +104,9 @@ struct Walk<'a> {
     rounds: FxHashMap<NodeId, Vec<(SymbolId, Origins)>>,
     used: BTreeSet<Path>,
     written: BTreeSet<Path>,
+    feeds: BTreeSet<(usize, usize)>,
+    /// How many nodes of arguments may still be looked at, so that calls within calls cost no more than code of their length.
+    budget: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -107,6 +125,8 @@ impl<'a> Walk<'a> {
             rounds: FxHashMap::default(),
             used: BTreeSet::new(),
             written: BTreeSet::new(),
+            feeds: BTreeSet::new(),
+            budget: parsed.len().saturating_mul(8),
         }
     }
 
@@ -354,6 +374,7 @@ impl<'a> Walk<'a> {
     fn value_of_call(&mut self, call: Node<'a>) -> Option<Origins> {
         let function = call.child(Field::Func)?;
         if let Some(tool) = self.tool_of(function) {
+            self.note_feeds(call, tool);
             return Some(vec![Path { tool, fields: Vec::new() }]);
         }
         let mut arguments = call.list(Field::Args);
@@ -379,6 +400,15 @@ impl<'a> Walk<'a> {
             return SAME_ELEMENTS.contains(&name).then(|| first.map(|first| self.origins(first)))?;
         };
         self.returned.get(&symbol).cloned()
+    }
+
+    fn note_feeds(&mut self, call: Node<'a>, tool: usize) {
+        for part in call.list(Field::Args).flat_map(Node::subtree) {
+            let Some(left) = self.budget.checked_sub(1) else { return };
+            self.budget = left;
+            let origins = self.values.get(&part.id()).map_or(&[][..], Vec::as_slice);
+            self.feeds.extend(origins.iter().map(|path| (path.tool, tool)));
+        }
     }
 
     /// The tool that is called: by its own name, where nothing of this file has it, or as a member of something imported or given.
@@ -496,105 +526,5 @@ fn add_origins(joined: &mut Origins, more: &[Path]) {
         if joined.len() < MAX_ORIGINS && !joined.contains(path) {
             joined.push(path.clone());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(code: &str, expected: &[&str]) {
-        assert_eq!(fields_accessed(code, &["search", "read", "files.stat"]), expected, "{code}");
-    }
-
-    #[test]
-    fn attributes_and_constant_keys_of_a_result_are_fields() {
-        check("r = search('a')\nprint(r.total, r['items'])", &["search.items", "search.total"]);
-        check("print(search('a')['total'])", &["search.total"]);
-        check("r = search('a')\nr.get('total', 0)\ngetattr(r, 'items')", &["search.items", "search.total"]);
-        check("r = search('a')\nprint(f'{r.total:>{r.width}}')", &["search.total", "search.width"]);
-    }
-
-    #[test]
-    fn awaited_and_member_calls_count_like_any_other() {
-        check("async def main():\n    r = await search('a')\n    return r.total", &["search.total"]);
-        check("import tools\nprint(tools.read('a').text)", &["read.text"]);
-        check("print(files.stat('a').size)", &["files.stat.size"]);
-        check(
-            "import asyncio\nasync def main():\n    a, b = await asyncio.gather(search(1), read(2))\n    a.x, b.y",
-            &["read.y", "search.x"],
-        );
-    }
-
-    #[test]
-    fn lists_are_looked_through() {
-        check("for r in search('a'):\n    print(r['name'])", &["search.name"]);
-        check("print([r.name for r in search('a') if r.size > 1])", &["search.name", "search.size"]);
-        check("print(search('a')[0].name, search('a')[-1].size)", &["search.name", "search.size"]);
-        check(
-            "r = search('a')\nfor i, x in enumerate(r.items):\n    x.name",
-            &["search.items", "search.items.name"],
-        );
-        check("for a, b in zip(search(1), read(2)):\n    a.x, b.y", &["read.y", "search.x"]);
-        check("print({x.id: x.name for x in sorted(search('a'))})", &["search.id", "search.name"]);
-        check("print([y.b for x in search('a') for y in x.parts])", &["search.parts", "search.parts.b"]);
-    }
-
-    #[test]
-    fn names_are_followed_and_forgotten_when_they_are_bound_again() {
-        check("r = search('a')\ns = r\ns.total", &["search.total"]);
-        check("r = search('a')\nr = read('b')\nr.text", &["read.text"]);
-        check("r = search('a')\nr = r.first\nr.name", &["search.first", "search.first.name"]);
-        check("r = search('a')\nr = 5\nr.real", &[]);
-        check("if (r := search('a')):\n    r.total", &["search.total"]);
-        check("a, b = search(1), read(2)\na.x\nb.y", &["read.y", "search.x"]);
-    }
-
-    #[test]
-    fn branches_join_where_they_meet() {
-        check("if c:\n    r = search(1)\nelse:\n    r = read(2)\nr.x", &["read.x", "search.x"]);
-        check("r = search(1)\nif c:\n    r = read(2)\n    r.text\nr.x", &["read.text", "read.x", "search.x"]);
-        check("r = search(1)\nif c:\n    r = 1\nelif d:\n    r = 2\nelse:\n    r = 3\nr.x", &[]);
-        check(
-            "for q in queries:\n    r = search(q)\n    r.a\n    r = read(q)\n    r.b",
-            &["read.b", "search.a"],
-        );
-        check(
-            "try:\n    r = search(1)\nexcept E:\n    r = read(2)\nfinally:\n    r.x",
-            &["read.x", "search.x"],
-        );
-        check("r = search(1) if c else read(2)\nr.x", &["read.x", "search.x"]);
-    }
-
-    #[test]
-    fn functions_of_the_file_hand_results_on() {
-        check("def find(q):\n    return search(q)\nprint(find(1).total)", &["search.total"]);
-        check("def show():\n    return data.total\ndata = search(1)\nshow()", &["search.total"]);
-        check("r = None\nwhile True:\n    if r:\n        r.next\n    r = search(1)", &["search.next"]);
-    }
-
-    #[test]
-    fn methods_computed_keys_and_what_the_program_wrote_are_no_fields() {
-        check("r = read('a')\nr.text.strip().upper()", &["read.text"]);
-        check("r = search('a')\nr[key].name", &[]);
-        check("r = search('a')\nr['mine'] = 1\nprint(r['mine'], r['theirs'])", &["search.theirs"]);
-        check("def search(q):\n    return q\nprint(search(1).total)", &[]);
-        check("other(1).total", &[]);
-    }
-
-    #[test]
-    fn broken_code_gives_nothing() {
-        check("r = search('a')\nr.total +", &[]);
-        check("", &[]);
-        check("search(", &[]);
-    }
-
-    #[test]
-    fn long_chains_and_many_branches_take_linear_time() {
-        let chain = format!("r = search(1)\nr{}", ".a".repeat(20_000));
-        assert_eq!(fields_accessed(&chain, &["search"]).len(), MAX_DEPTH);
-        let branches = "if c:\n    r = search(1)\n    r.a\n".repeat(10_000);
-        assert_eq!(fields_accessed(&branches, &["search"]), ["search.a"]);
     }
 }

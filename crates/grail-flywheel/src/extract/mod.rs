@@ -4,20 +4,33 @@
 //! was not meant, and several tools that work together. The same events give the same bytes, in whatever order they are read.
 
 mod fields;
+mod lessons;
+mod sequences;
+mod session;
+mod shape;
+mod spec;
+mod survey;
+mod window;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::event::{Event, ReviewVerdict};
 use crate::example::Example;
 
-pub use fields::fields_accessed;
+pub use fields::{ToolFlow, fields_accessed, tool_flow};
+pub use spec::SpecFiles;
+use survey::Survey;
 
 /// What an example counts whose branch was merged.
 pub const MERGED: f64 = 1.2;
 /// What an example counts whose branch was given up.
 pub const CLOSED: f64 = 0.5;
+/// More turns are no window.
+pub const MAX_WINDOW: usize = 5;
 
 pub struct ExtractSettings<'s> {
     /// How many turns before the request are kept, at most [`MAX_WINDOW`].
@@ -31,9 +44,6 @@ pub struct ExtractSettings<'s> {
     /// What a spec says, in a few lines.
     pub specs: Option<&'s dyn SpecSource>,
 }
-
-/// More turns are no window.
-pub const MAX_WINDOW: usize = 5;
 
 /// Tells what a spec is about.
 pub trait SpecSource: Sync {
@@ -64,8 +74,36 @@ pub struct Review {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassedOver {
-    /// A chain of retries that never passed.
+    /// An artifact that never passed its checks.
     NeverPassed,
+    /// Code that passed after retries, and that nobody approved or confirmed: its errors are learned from, it is not.
+    NotConfirmed,
+    /// Code whose proposal was rejected or reverted.
+    Refused,
+    /// Code that a person corrected: the correction is learned from.
+    Corrected,
+    /// Code that is the better half of a pair already, or that a later one of the session replaces.
+    Superseded,
+    /// Nobody said what was wanted.
+    NoRequest,
+    /// A correction of something that is not known.
+    NothingToCorrect,
+    /// Several tools, of which none uses what another gave.
+    Independent,
+    /// Several tools in a session that came to nothing.
+    NoGoodEnd,
+    /// A call failed on the way.
+    FailedCall,
+    /// A field is used that no result has.
+    FabricatedField,
+    /// Arguments that were too long to keep.
+    CutArguments,
+    /// Code or a request beyond all measure.
+    TooLong,
+    /// The whole session was forgotten.
+    ForgottenSession,
+    /// The whole session answered an evaluation, which must never be learned from.
+    EvaluationSession,
 }
 
 impl Default for ExtractSettings<'_> {
@@ -80,8 +118,29 @@ impl Default for ExtractSettings<'_> {
     }
 }
 
-/// Makes examples of events. They may come in any order.
+/// Makes examples of events. They may come in any order; what cannot be part of an example is let go as it is read.
 pub fn extract(events: impl IntoIterator<Item = Event>, settings: &ExtractSettings<'_>) -> Extraction {
-    let _ = settings;
-    Extraction { events: events.into_iter().count(), ..Extraction::default() }
+    let mut survey = Survey::default();
+    for event in events {
+        survey.add(event, settings);
+    }
+    let (sessions, known) = survey.finish();
+    let mut extraction = Extraction {
+        reviews: known.reviews.clone(),
+        sessions: known.sessions,
+        events: known.events,
+        passed_over: known.passed_over.clone(),
+        ..Extraction::default()
+    };
+    let learned: Vec<session::Learned> = sessions
+        .into_par_iter()
+        .map(|(name, events)| session::learn(&name, &events, &known, settings))
+        .collect();
+    for learned in learned {
+        extraction.examples.extend(learned.examples);
+        for (reason, count) in learned.passed_over {
+            *extraction.passed_over.entry(reason).or_default() += count;
+        }
+    }
+    extraction
 }

@@ -5,8 +5,11 @@
 
 mod dataset;
 mod dataset_export;
+mod extract;
+mod fields;
 mod log_reader;
 mod log_writer;
 mod outcome_labels;
 mod project;
+mod script;
 mod words;
