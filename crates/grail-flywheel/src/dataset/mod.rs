@@ -5,6 +5,7 @@
 
 pub mod chat;
 pub mod export;
+pub mod import;
 pub mod manifest;
 pub mod store;
 

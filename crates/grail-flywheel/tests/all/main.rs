@@ -5,6 +5,7 @@
 
 mod dataset;
 mod dataset_export;
+mod dataset_import;
 mod extract;
 mod fields;
 mod log_reader;
