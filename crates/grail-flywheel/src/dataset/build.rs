@@ -95,7 +95,8 @@ impl Prepared {
 pub fn prepare(surroundings: &Surroundings<'_>, settings: &BuildSettings) -> Result<Prepared, FlywheelError> {
     let root = surroundings.root;
     let mut reading = Reading::default();
-    let outcomes = branch_outcomes(read_events(root, &Filter::default())?.flatten().map(|stored| stored.event));
+    let outcomes =
+        branch_outcomes(read_events(root, &Filter::default())?.flatten().map(|stored| stored.event));
     let factors = outcomes.into_iter().filter_map(|(branch, outcome)| match outcome {
         Outcome::Merged => Some((branch, MERGED)),
         Outcome::Closed => Some((branch, CLOSED)),
@@ -189,11 +190,17 @@ pub fn build(surroundings: &Surroundings<'_>, settings: &BuildSettings) -> Resul
         prepared.import_of.get(original).cloned()
     };
     let too_many = mix(&kept, import_of, &prepared.ratios);
-    let (surplus, kept) = kept.into_iter().partition::<Vec<Example>, _>(|example| too_many.contains(&example.id));
-    draft.dropped.extend(surplus.iter().map(|example| dropped(example, "beyond the share of its import", None)));
+    let (surplus, kept) =
+        kept.into_iter().partition::<Vec<Example>, _>(|example| too_many.contains(&example.id));
+    draft
+        .dropped
+        .extend(surplus.iter().map(|example| dropped(example, "beyond the share of its import", None)));
     let divided = split(kept, surroundings.held_out, &settings.split);
     draft.dropped.extend(
-        divided.held_out.iter().map(|(example, _)| dropped(example, "near a prompt held out for evaluation", None)),
+        divided
+            .held_out
+            .iter()
+            .map(|(example, _)| dropped(example, "near a prompt held out for evaluation", None)),
     );
     draft.proof = serde_json::to_value(&divided.proof).unwrap_or_default();
     let mut warnings = prepared.curated.warnings;
@@ -309,9 +316,14 @@ fn nothing_to_learn(counts: &Counts, dropped: &[Dropped]) -> FlywheelError {
     }
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     dropped.iter().for_each(|dropped| *reasons.entry(&dropped.reason).or_default() += 1);
-    let reasons: Vec<String> = reasons.into_iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    let reasons: Vec<String> =
+        reasons.into_iter().map(|(reason, count)| format!("{count} {reason}")).collect();
     FlywheelError::refused(
-        format!("of {} examples none is left to train with: {}", counts.extracted + counts.imported, reasons.join(", ")),
+        format!(
+            "of {} examples none is left to train with: {}",
+            counts.extracted + counts.imported,
+            reasons.join(", ")
+        ),
         "more work leaves more examples; `grail dataset import --skills` gives a beginning",
     )
 }

@@ -3,10 +3,12 @@
 //! A dataset never changes. What is learned later is another dataset; the same events, imports and settings give the same bytes and the
 //! same name. Every reading is verified first.
 
+pub mod build;
 pub mod chat;
 pub mod export;
 pub mod import;
 pub mod manifest;
+pub mod review;
 pub mod store;
 
 pub use chat::{CHAT_TEMPLATE, ChatForm, Message, SYSTEM_PROMPT};

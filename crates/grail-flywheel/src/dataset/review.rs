@@ -46,7 +46,9 @@ impl Queue {
 /// Whether somebody decided about an example, as it was extracted or as they corrected it.
 pub fn is_reviewed(example: &Example, reviews: &BTreeMap<String, Review>) -> bool {
     let is_correction = |review: &Review| {
-        review.verdict == ReviewVerdict::Correct && review.corrected.is_some() && review.corrected == example.chosen
+        review.verdict == ReviewVerdict::Correct
+            && review.corrected.is_some()
+            && review.corrected == example.chosen
     };
     let original = example.origin.variation_of.as_ref().and_then(|id| reviews.get(id));
     reviews.contains_key(&example.id) || original.is_some() || reviews.values().any(is_correction)
@@ -92,5 +94,8 @@ pub fn check_correction(text: &str) -> Result<(), FlywheelError> {
         _ if text.contains(is_forbidden) => "the correction holds control characters",
         _ => return Ok(()),
     };
-    Err(FlywheelError::refused(problem, "write the whole answer as it should have been, or reject the example"))
+    Err(FlywheelError::refused(
+        problem,
+        "write the whole answer as it should have been, or reject the example",
+    ))
 }

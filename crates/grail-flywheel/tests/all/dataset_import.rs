@@ -50,7 +50,8 @@ fn what_is_exported_can_be_imported() {
                 continue;
             }
             let output = project.path().join(format!("{}-{is_standard}", layout.name()));
-            let settings = ExportSettings { repeat: 0.1, batch: 1, is_standard, ..ExportSettings::new(layout) };
+            let settings =
+                ExportSettings { repeat: 0.1, batch: 1, is_standard, ..ExportSettings::new(layout) };
             export(&dataset, &settings, &output).unwrap();
             let file = read_file(&output.join("train.jsonl"), "import:theirs", Some("MIT")).unwrap();
             assert_eq!(file.problems, [], "{}", layout.name());
@@ -60,10 +61,34 @@ fn what_is_exported_can_be_imported() {
             };
             let mut told: Vec<String> = file.examples.iter().map(told).collect();
             told.sort();
-            seen += &format!("{}{}: {}\n", layout.name(), if is_standard { " standard" } else { "" }, told.join(", "));
+            seen += &format!(
+                "{}{}: {}\n",
+                layout.name(),
+                if is_standard { " standard" } else { "" },
+                told.join(", ")
+            );
         }
     }
-    insta::assert_snapshot!(seen, @"");
+    insta::assert_snapshot!(seen, @r#"
+    mlx: positive class PostService: ... import:theirs
+    tools: multi_tool calls import:theirs, positive class PostService: ... import:theirs
+    completions: positive class PostService: ... import:theirs
+    trl-sft: positive class PostService: ... import:theirs
+    trl-sft standard: positive class PostService: ... import:theirs
+    trl-dpo: corrective class PostService: ... import:theirs
+    trl-dpo standard: corrective class PostService: ... import:theirs
+    trl-kto: negative class MailService: ... import:theirs, positive class PostService: ... import:theirs
+    trl-kto standard: negative class MailService: ... import:theirs, positive class PostService: ... import:theirs
+    openai: multi_tool calls import:theirs, positive class PostService: ... import:theirs
+    openai-dpo: corrective class PostService: ... import:theirs
+    chatml: positive <tool_call>
+    {"name":"find_usages","arguments":{"name":"MailService"}}
+    </tool_call>
+    <tool_call>
+    {"name":"rename","arguments":{"name":"MailService","to":"PostService","write":true}}
+    </tool_call> import:theirs, positive class PostService: ... import:theirs
+    grail: corrective class PostService: ... import:theirs, multi_tool calls import:theirs
+    "#);
 }
 
 #[test]
@@ -83,18 +108,37 @@ fn bad_lines_are_told_one_by_one() {
         "{\"other\": 1}",
     ];
     let text = format!("{good}\n\n{}\n{good}", bad.join("\n"));
-    insta::assert_snapshot!(problems(&text), @"");
+    insta::assert_snapshot!(problems(&text), @r#"
+    3: the line is `prompt, completion`, the first one `messages`: one file has one layout
+    4: `messages` has 0 messages; 1 to 64 are an example
+    5: the last message is not the assistant's
+    6: `messages[0]` is of `tool`, which cannot be kept
+    7: `messages[0].content` holds the control character \u{1b}
+    8: a text carries `<|im_end|>`, a marker of a chat template
+    9: `messages[0].content` holds something that is no text
+    10: `messages[1]` says nothing
+    11: the line is no JSON: EOF while parsing a value, column 12
+    12: the line is no object
+    13: the fields `other` are no layout that is known
+    2 read, 11 not
+    "#);
     let deep = format!("{good}\n{{\"messages\":{}", "[".repeat(100_000));
-    insta::assert_snapshot!(problems(&deep), @"");
+    insta::assert_snapshot!(problems(&deep), @"
+    2: the line nests deeper than 32 levels
+    1 read, 1 not
+    ");
     let long = format!("{good}\n{{\"messages\":\"{}\"}}\n{good}", "x".repeat(5_000_000));
-    insta::assert_snapshot!(problems(&long), @"");
+    insta::assert_snapshot!(problems(&long), @"
+    2: the line is longer than 4194304 bytes
+    2 read, 1 not
+    ");
 }
 
 #[test]
 fn a_file_that_is_nothing_is_refused() {
-    insta::assert_snapshot!(refusal(""), @"");
-    insta::assert_snapshot!(refusal("hello"), @"");
-    insta::assert_snapshot!(refusal("{\"instruction\": \"a\", \"output\": \"b\"}"), @"");
+    insta::assert_snapshot!(refusal(""), @"holds no line");
+    insta::assert_snapshot!(refusal("hello"), @"line 1: the line is no JSON: expected value, column 1");
+    insta::assert_snapshot!(refusal("{\"instruction\": \"a\", \"output\": \"b\"}"), @"line 1: the fields `instruction`, `output` are no layout that is known");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bytes.jsonl");
     fs::write(&path, b"\xff\xfe\n").unwrap();
@@ -135,7 +179,12 @@ fn nothing_is_kept_without_a_licence() {
 fn an_import_survives_and_a_changed_one_is_refused() {
     let project = tempfile::tempdir().unwrap();
     let root = project.path();
-    let settings = ImportSettings { name: "theirs".to_owned(), origin: "theirs.jsonl".to_owned(), ratio: 0.2, replaces: false };
+    let settings = ImportSettings {
+        name: "theirs".to_owned(),
+        origin: "theirs.jsonl".to_owned(),
+        ratio: 0.2,
+        replaces: false,
+    };
     let examples = read(r#"{"prompt":"a","completion":"b"}"#).unwrap().examples;
     let record = keep_import(root, &settings, &examples).unwrap();
     assert_eq!(json!(record.licences), json!({"MIT": 1}));
@@ -145,7 +194,9 @@ fn an_import_survives_and_a_changed_one_is_refused() {
     assert_eq!(again.to_string(), "there is an import `theirs` already");
     keep_import(root, &ImportSettings { replaces: true, ..settings.clone() }, &examples).unwrap();
     assert_eq!(read_imports(root).unwrap().len(), 1);
-    let named = |name: &str| keep_import(root, &ImportSettings { name: name.to_owned(), ..settings.clone() }, &examples);
+    let named = |name: &str| {
+        keep_import(root, &ImportSettings { name: name.to_owned(), ..settings.clone() }, &examples)
+    };
     assert_eq!(named("../out").unwrap_err().to_string(), "`../out` is no name for an import");
     fs::write(root.join(".grail/imports/theirs/examples.jsonl"), "").unwrap();
     assert_eq!(read_imports(root).unwrap_err().to_string(), "import `theirs` is not what it was");
@@ -167,10 +218,14 @@ fn an_import_has_at_most_its_share() {
     }
     let of = |example: &Example| Some(example.origin.source.clone()).filter(|source| source != "project");
     let kept = |ratios: &[(&str, f64)]| {
-        let ratios: BTreeMap<String, f64> = ratios.iter().map(|(name, ratio)| ((*name).to_owned(), *ratio)).collect();
+        let ratios: BTreeMap<String, f64> =
+            ratios.iter().map(|(name, ratio)| ((*name).to_owned(), *ratio)).collect();
         let dropped = mix(&examples, of, &ratios);
         let count = |source: &str| {
-            examples.iter().filter(|example| example.origin.source == source && !dropped.contains(&example.id)).count()
+            examples
+                .iter()
+                .filter(|example| example.origin.source == source && !dropped.contains(&example.id))
+                .count()
         };
         (count("project"), count("big"), count("small"))
     };
@@ -178,7 +233,8 @@ fn an_import_has_at_most_its_share() {
     assert_eq!(kept(&[("big", 0.2), ("small", 1.0)]), (8, 2, 1));
     assert_eq!(kept(&[("big", 0.5), ("small", 0.3)]), (8, 9, 1));
     assert_eq!(kept(&[("big", 1.0), ("small", 1.0)]), (8, 50, 1));
-    let only: Vec<Example> = examples.iter().filter(|example| example.origin.source == "big").cloned().collect();
+    let only: Vec<Example> =
+        examples.iter().filter(|example| example.origin.source == "big").cloned().collect();
     assert!(mix(&only, of, &BTreeMap::from([("big".to_owned(), 0.1)])).is_empty());
 }
 
@@ -186,7 +242,10 @@ fn an_import_has_at_most_its_share() {
 fn skills_give_their_examples_in_words_that_somebody_would_use() {
     let library = Library::built_in();
     let skill = BuiltInSkill::all().find(|skill| skill.name() == "svcs-services").unwrap();
-    let files = skill.files().into_iter().map(|(path, bytes)| (path.to_owned(), String::from_utf8_lossy(bytes).into_owned()));
+    let files = skill
+        .files()
+        .into_iter()
+        .map(|(path, bytes)| (path.to_owned(), String::from_utf8_lossy(bytes).into_owned()));
     let material = SkillMaterial {
         name: skill.name().to_owned(),
         licence: Some("MIT".to_owned()),
@@ -196,8 +255,41 @@ fn skills_give_their_examples_in_words_that_somebody_would_use() {
     let examples = skill_examples(&material);
     let told = |example: &Example| {
         let request = example.request.lines().next().unwrap();
-        format!("{} {}: {request} -> {}", example.example_type.name(), example.artifact.as_deref().unwrap_or("-"), example.path.as_deref().unwrap_or("-"))
+        format!(
+            "{} {}: {request} -> {}",
+            example.example_type.name(),
+            example.artifact.as_deref().unwrap_or("-"),
+            example.path.as_deref().unwrap_or("-")
+        )
     };
     let told: Vec<String> = examples.iter().map(told).collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @"
+    positive service: Add the service `CacheService`. Remember results of expensive calls for some minutes. -> services/cache_service.py
+    positive service: Add the service `CheckoutService`. Check out a cart: place the order, then send the customer a confirmation. -> services/checkout_service.py
+    positive service: Add the service `ClockService`. Tell the time in a way that tests can stop. -> services/clock_service.py
+    positive service: Add the service `ConnectionPoolService`. Share a pool of connections among requests and close it when the application stops. -> services/connection_pool_service.py
+    positive service: Add the service `CurrentUserService`. Make the logged-in user of a request available to all services of that request. -> services/current_user_service.py
+    positive service: Add the service `DatabaseService`. Open one database connection per request and close it when the request ends. -> services/database_service.py
+    positive service: Add the service `EventBusService`. Let parts of the application hear about events without knowing one another. -> services/event_bus_service.py
+    positive service: Add the service `FeatureFlagService`. Switch features on for everybody, for some users or for a share of all users. -> services/feature_flag_service.py
+    positive service: Add the service `GreetingService`. Greet people by name in one of several languages. -> services/greeting_service.py
+    positive service: Add the service `HealthService`. Report which services of the application are healthy and which are not. -> services/health_service.py
+    positive service: Add the service `JobQueueService`. Do slow work in the background and finish what was begun before shutting down. -> services/job_queue_service.py
+    positive service: Add the service `MailService`. Send e-mails without waiting for the server, through a transport that can be replaced. -> services/mail_service.py
+    positive service: Add the service `OrderService`. Place orders that are paid for, recorded and announced to whoever listens. -> services/order_service.py
+    positive service: Add the service `PaymentService`. Take payments through an interface, so that the provider can be changed in one place. -> services/payment_service.py
+    positive service: Add the service `RateLimitService`. Allow each client only so many requests per minute. -> services/rate_limit_service.py
+    positive service: Add the service `RetryService`. Try a call that may fail for a moment again, waiting longer each time. -> services/retry_service.py
+    positive service: Add the service `SettingsService`. Read the settings of the application once from environment variables and share them. -> services/settings_service.py
+    positive service: Add the service `TokenService`. Sign tokens for links in e-mails and recognise them again until they expire. -> services/token_service.py
+    positive service: Add the service `TransactionService`. Keep all changes of a request together: commit them at its end, undo them on an error. -> services/transaction_service.py
+    positive service: Add the service `UserDirectoryService`. Look up and add users in the database. -> services/user_directory_service.py
+    corrective -: Mend this code: A generator is not autowired as it is. -> -
+    corrective -: Mend this code: A class with dependencies is not its own factory. -> -
+    corrective -: Mend this code: A factory is registered, not its result. -> -
+    corrective service: Mend this code: A service that is a dataclass has keyword-only fields. -> -
+    corrective service: Mend this code: A service that is a dataclass has keyword-only fields. -> -
+    corrective service: Mend this code: A service takes its dependencies by keyword. -> -
+    corrective -: Mend this code: A registration names the type first. -> -
+    ");
 }

@@ -93,7 +93,8 @@ pub(super) fn example_of(layout: FileLayout, row: &Json) -> Result<(Example, usi
             }
         }
         FileLayout::Preferences => {
-            let (chosen, rejected) = (answer(&fields["chosen"], "chosen")?, answer(&fields["rejected"], "rejected")?);
+            let (chosen, rejected) =
+                (answer(&fields["chosen"], "chosen")?, answer(&fields["rejected"], "rejected")?);
             prompt(&fields["prompt"], "prompt")?.example(Some(chosen), Some(rejected))
         }
         FileLayout::OpenaiPreferences => {
@@ -126,7 +127,11 @@ impl Conversation {
         }
     }
 
-    fn example(mut self, chosen: Option<Answer>, rejected: Option<Answer>) -> Result<(Example, usize), String> {
+    fn example(
+        mut self,
+        chosen: Option<Answer>,
+        rejected: Option<Answer>,
+    ) -> Result<(Example, usize), String> {
         let request = match self.turns.pop() {
             Some((role, request)) if role == "user" => request.text,
             _ => return Err("the message before the answer is not a user's".to_owned()),
@@ -209,7 +214,8 @@ fn messages(value: &Json, name: &str) -> Result<Conversation, String> {
     for (number, message) in messages.iter().enumerate() {
         let place = format!("{name}[{number}]");
         let Json::Object(fields) = message else { return Err(format!("`{place}` is no object")) };
-        let role = fields.get("role").and_then(Json::as_str).ok_or_else(|| format!("`{place}` has no role"))?;
+        let role =
+            fields.get("role").and_then(Json::as_str).ok_or_else(|| format!("`{place}` has no role"))?;
         let content = match fields.get("content") {
             None | Some(Json::Null) => String::new(),
             Some(content) => text(content, &format!("{place}.content"))?,
@@ -236,7 +242,10 @@ fn calls(message: &Map<String, Json>, place: &str) -> Result<Vec<ToolUse>, Strin
     }
     let call = |call: &Json| {
         let function = call.get("function").unwrap_or(call);
-        let name = function.get("name").and_then(Json::as_str).ok_or_else(|| format!("a call of `{place}` has no name"))?;
+        let name = function
+            .get("name")
+            .and_then(Json::as_str)
+            .ok_or_else(|| format!("a call of `{place}` has no name"))?;
         let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
         if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
             return Err(format!("a call of `{place}` has a name that no tool has"));
@@ -260,7 +269,9 @@ fn chatml(text: &str) -> Result<Conversation, String> {
     let mut conversation = Conversation::default();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let turn = rest.strip_prefix("<|im_start|>").ok_or("`text` is not in ChatML: turns stand between `<|im_start|>` and `<|im_end|>`")?;
+        let turn = rest
+            .strip_prefix("<|im_start|>")
+            .ok_or("`text` is not in ChatML: turns stand between `<|im_start|>` and `<|im_end|>`")?;
         let (turn, after) = turn.split_once("<|im_end|>").ok_or("a turn of ChatML does not end")?;
         let (role, said) = turn.split_once('\n').ok_or("a turn of ChatML has no role")?;
         let is_first = conversation.turns.is_empty() && conversation.system_prompts == 0;
@@ -282,7 +293,8 @@ fn chatml(text: &str) -> Result<Conversation, String> {
 
 /// An example that a Grail wrote. Weights are held to what a Grail would give, and nothing of another project's sessions is believed.
 fn own_example(row: &Json) -> Result<Example, String> {
-    let mut example: Example = serde_json::from_value(row.clone()).map_err(|error| format!("the example cannot be read: {error}"))?;
+    let mut example: Example = serde_json::from_value(row.clone())
+        .map_err(|error| format!("the example cannot be read: {error}"))?;
     let texts = [&example.context, &example.chosen, &example.rejected, &example.path, &example.artifact];
     let names = example.rules.iter().chain(&example.tools);
     let said = example.problems.iter().flat_map(|problem| [&problem.layer, &problem.rule, &problem.message]);
@@ -339,7 +351,9 @@ fn unfenced(answer: &str) -> String {
     let text = answer.trim();
     let mark: String = text.chars().take_while(|character| *character == '`').collect();
     let inside = (mark.len() >= 3).then(|| text.strip_prefix(&mark)?.strip_suffix(&mark)).flatten();
-    let Some((language, code)) = inside.and_then(|inside| inside.split_once('\n')) else { return answer.to_owned() };
+    let Some((language, code)) = inside.and_then(|inside| inside.split_once('\n')) else {
+        return answer.to_owned();
+    };
     let is_one_block = matches!(language.trim(), "python" | "py" | "") && code.ends_with('\n');
     match is_one_block && !code.lines().any(|line| line.trim() == mark) {
         true => code.to_owned(),

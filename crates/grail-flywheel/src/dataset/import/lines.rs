@@ -47,7 +47,8 @@ pub fn read_file(path: &Path, source: &str, licence: Option<&str>) -> Result<Rea
     let mut line = Vec::new();
     for number in 1..=MAX_LINES {
         line.clear();
-        let read = (&mut file).take(MAX_LINE_BYTES as u64 + 1).read_until(b'\n', &mut line).map_err(storage)?;
+        let read =
+            (&mut file).take(MAX_LINE_BYTES as u64 + 1).read_until(b'\n', &mut line).map_err(storage)?;
         if read == 0 {
             return found.ok_or_else(|| refuse(path, "holds no line".to_owned()));
         }
@@ -64,9 +65,15 @@ pub fn read_file(path: &Path, source: &str, licence: Option<&str>) -> Result<Rea
         let Some(file) = &mut found else {
             // The first line says what the file is.
             let row = row.map_err(|problem| refuse(path, format!("line {number}: {problem}")))?;
-            let layout = FileLayout::of(&row).map_err(|problem| refuse(path, format!("line {number}: {problem}")))?;
-            let mut file =
-                ReadFile { layout, examples: Vec::new(), problems: Vec::new(), bad_lines: 0, system_prompts: 0 };
+            let layout =
+                FileLayout::of(&row).map_err(|problem| refuse(path, format!("line {number}: {problem}")))?;
+            let mut file = ReadFile {
+                layout,
+                examples: Vec::new(),
+                problems: Vec::new(),
+                bad_lines: 0,
+                system_prompts: 0,
+            };
             file.take(number, Ok(row), source, licence);
             found = Some(file);
             continue;
@@ -120,7 +127,7 @@ fn parse(line: &[u8]) -> Result<Json, String> {
     if depth(text) > 32 {
         return Err("the line nests deeper than 32 levels".to_owned());
     }
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+    serde_json::from_str(text.trim_start_matches('\u{feff}').trim_end()).map_err(|error| {
         let message = error.to_string();
         // The line of the error is this one.
         let message = message.split(" at line ").next().unwrap_or_default();

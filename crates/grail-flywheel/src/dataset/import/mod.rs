@@ -130,7 +130,10 @@ pub fn read_imports(root: &Path) -> Result<Vec<Import>, FlywheelError> {
 /// Drops an import: datasets built later do not have it.
 pub fn remove_import(root: &Path, name: &str) -> Result<ImportRecord, FlywheelError> {
     if !import_names(root)?.iter().any(|known| known == name) {
-        return Err(FlywheelError::refused(format!("there is no import `{name}`"), "`grail dataset list` shows them"));
+        return Err(FlywheelError::refused(
+            format!("there is no import `{name}`"),
+            "`grail dataset list` shows them",
+        ));
     }
     let record = read_import(root, name)?.record;
     let folder = root.join(IMPORTS_FOLDER).join(name);

@@ -30,8 +30,11 @@ pub fn skill_examples(material: &SkillMaterial<'_>) -> Vec<Example> {
     let mut builder = RuleSetBuilder::default();
     kinds.iter().for_each(|kind| builder.kind(Arc::clone(kind)));
     let rules = builder.build();
-    let mut examples: Vec<Example> =
-        material.files.iter().filter_map(|(path, text)| file_example(material, &rules, kinds, path, text)).collect();
+    let mut examples: Vec<Example> = material
+        .files
+        .iter()
+        .filter_map(|(path, text)| file_example(material, &rules, kinds, path, text))
+        .collect();
     examples.extend(material.pack.iter().flat_map(|pack| rule_examples(material, pack)));
     for example in &mut examples {
         example.id = example.content_id();
