@@ -13,6 +13,8 @@ pub enum FlywheelError {
     /// An event that was handed over is not in the files.
     #[error("{message}")]
     NotKept { message: String, hint: Option<String> },
+    #[error("`{path}`: {source}")]
+    Database { path: String, source: rusqlite::Error },
     #[error("{message}")]
     Other { message: String, hint: Option<String> },
 }
@@ -35,6 +37,9 @@ impl FlywheelError {
                     .to_owned(),
             ),
             Self::NotKept { hint, .. } | Self::Other { hint, .. } => hint.clone(),
+            Self::Database { .. } => Some(
+                "nothing is lost: `grail events rebuild` makes the index anew from the events".to_owned(),
+            ),
             Self::Storage { source, .. } => match source.kind() {
                 std::io::ErrorKind::StorageFull => Some("make room on the disk and try again".to_owned()),
                 std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {

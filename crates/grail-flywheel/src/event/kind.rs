@@ -321,3 +321,58 @@ impl EventKind {
         }
     }
 }
+
+impl SkillStage {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Offered => "offered",
+            Self::Loaded => "loaded",
+            Self::Used => "used",
+        }
+    }
+}
+
+impl CorrectionSource {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::HandEdit => "hand_edit",
+            Self::ProposalEdit => "proposal_edit",
+            Self::Feedback => "feedback",
+        }
+    }
+}
+
+impl ProposalDecision {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Made => "made",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+            Self::Reverted => "reverted",
+        }
+    }
+}
+
+impl MergeWay {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::FastForward => "fast_forward",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
+            Self::Reported => "reported",
+        }
+    }
+}
+
+impl ReviewVerdict {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+            Self::Correct => "correct",
+            Self::Withdraw => "withdraw",
+        }
+    }
+}

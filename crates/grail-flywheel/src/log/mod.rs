@@ -15,5 +15,6 @@ pub use forget::{ForgetReport, forget_session, forgotten_sessions};
 pub use grail_project::{EventSettings, SyncPolicy};
 pub use names::{EventFileName, events_folder};
 pub use problem::{ReadProblem, ReadProblemKind};
+pub(crate) use reader::read_single_files;
 pub use reader::{EventReader, Filter, MAX_LINE_BYTES, Position, StoredEvent, read_events};
 pub use writer::{EventLog, MAX_EVENT_BYTES, Ticket};

@@ -78,6 +78,19 @@ pub fn read_events(root: &Path, filter: &Filter) -> Result<EventReader, Flywheel
     })
 }
 
+/// For whoever knows how far each file was read: gives nothing until it is turned to a file.
+pub(crate) fn read_single_files(root: &Path) -> EventReader {
+    EventReader {
+        folder: events_folder(root),
+        forgotten: BTreeSet::new(),
+        resume: BTreeMap::new(),
+        files: Vec::new().into_iter(),
+        open: None,
+        buffer: Vec::new(),
+        seen: SeenIds::default(),
+    }
+}
+
 impl Filter {
     pub fn of_session(session: impl Into<String>) -> Self {
         Self { sessions: Some(BTreeSet::from([session.into()])), ..Self::default() }
@@ -153,6 +166,14 @@ impl Iterator for EventReader {
 }
 
 impl EventReader {
+    /// Reads one file from a place on, and knows no duplicates from others.
+    pub(crate) fn turn_to(&mut self, file: &str, from: Position) {
+        self.open = None;
+        self.files = vec![file.to_owned()].into_iter();
+        self.resume = BTreeMap::from([(file.to_owned(), from)]);
+        self.seen = SeenIds::default();
+    }
+
     /// None if there is nothing new in it.
     fn open_file(&mut self, name: &str) -> Result<Option<OpenFile>, ReadProblemKind> {
         let unreadable = |error: io::Error| ReadProblemKind::Unreadable(error.to_string());
