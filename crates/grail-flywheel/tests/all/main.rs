@@ -13,6 +13,7 @@ mod log_reader;
 mod log_writer;
 mod outcome_labels;
 mod project;
+mod redact;
 mod script;
 mod scripted;
 mod words;
