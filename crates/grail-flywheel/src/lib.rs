@@ -10,6 +10,7 @@ pub mod event;
 pub mod example;
 pub mod extract;
 pub mod index;
+pub mod likeness;
 pub mod log;
 pub mod metrics;
 pub mod outcome;

@@ -37,7 +37,7 @@ pub struct ExtractSettings<'s> {
     pub window: usize,
     /// Longer turns are cut.
     pub turn_bytes: usize,
-    /// By branch; one that is not in it is still open and counts as it is.
+    /// By branch, for outcomes that the events do not tell. A branch that neither knows is open and counts as it is.
     pub outcome_factors: BTreeMap<String, f64>,
     /// Sessions that must not be learned from.
     pub forgotten: BTreeSet<String>,

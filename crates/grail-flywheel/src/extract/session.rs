@@ -7,9 +7,10 @@ use uuid::Uuid;
 use super::survey::Known;
 use super::window::Turns;
 use super::work::{self, Work};
-use super::{ExtractSettings, PassedOver, lessons, sequences};
+use super::{CLOSED, ExtractSettings, MERGED, PassedOver, lessons, sequences};
 use crate::event::{Event, EventContext};
 use crate::example::{Example, ExampleType, Origin, Weight};
+use crate::outcome::Outcome;
 
 /// Longer code is no artifact.
 pub(super) const MAX_CODE_BYTES: usize = 256 * 1024;
@@ -26,6 +27,7 @@ pub(super) struct Session<'e> {
     pub name: &'e str,
     pub events: &'e [Event],
     pub turns: Turns<'e>,
+    known: &'e Known,
     settings: &'e ExtractSettings<'e>,
 }
 
@@ -40,7 +42,7 @@ pub(super) struct Draft<'e> {
 }
 
 pub(super) fn learn(name: &str, events: &[Event], known: &Known, settings: &ExtractSettings<'_>) -> Learned {
-    let session = Session { name, events, turns: Turns::of(events), settings };
+    let session = Session { name, events, turns: Turns::of(events), known, settings };
     let mut learned = Learned::default();
     let mut works: Vec<Work<'_>> = work::works(events);
     work::decide(&mut works, events, known);
@@ -75,7 +77,7 @@ impl Session<'_> {
             return None;
         }
         let context = draft.context.cloned().unwrap_or_default();
-        let factor = context.branch.as_ref().and_then(|branch| self.settings.outcome_factors.get(branch));
+        let factor = self.outcome_factor(context.branch.as_deref());
         let anchor = self.turns.anchor(draft.start, &draft.request);
         let mut events = draft.events;
         if let Some(asked) = anchor.event
@@ -101,7 +103,7 @@ impl Session<'_> {
             rejected: None,
             problems: Vec::new(),
             path: None,
-            weight: Weight::new(example_type.base_weight(), factor.copied().unwrap_or(1.0)),
+            weight: Weight::new(example_type.base_weight(), factor),
             origin: Origin {
                 source: "project".to_owned(),
                 session: Some(self.name.to_owned()),
@@ -111,6 +113,20 @@ impl Session<'_> {
                 ..Origin::default()
             },
         })
+    }
+}
+
+impl Session<'_> {
+    /// What the session's own outcome makes it worth; where events tell none, what the settings say of the branch.
+    fn outcome_factor(&self, branch: Option<&str>) -> f64 {
+        match self.known.outcomes.of(self.name, branch) {
+            Outcome::Merged => MERGED,
+            Outcome::Closed => CLOSED,
+            Outcome::Open => {
+                let told = branch.and_then(|branch| self.settings.outcome_factors.get(branch));
+                told.copied().unwrap_or(1.0)
+            }
+        }
     }
 }
 

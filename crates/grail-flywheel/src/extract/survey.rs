@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{ExtractSettings, PassedOver, Review};
 use crate::event::{Event, EventKind, ProposalDecision};
+use crate::outcome::{SessionOutcomes, session_outcomes};
 
 #[derive(Default)]
 pub(super) struct Survey {
@@ -18,6 +19,9 @@ pub(super) struct Survey {
     decisions: BTreeMap<String, (Uuid, ProposalDecision)>,
     confirmed: BTreeMap<String, BTreeSet<Uuid>>,
     reviews: BTreeMap<String, (Uuid, Review)>,
+    /// What outcomes follow from: those that were told, and the first event of every session on every branch.
+    outcomes: Vec<Event>,
+    first: BTreeMap<(String, String), Uuid>,
     events: usize,
 }
 
@@ -28,6 +32,7 @@ pub(super) struct Known {
     /// Proposals that somebody was content with, and the events that say so.
     pub confirmed: BTreeMap<String, BTreeSet<Uuid>>,
     pub reviews: BTreeMap<String, Review>,
+    pub outcomes: SessionOutcomes,
     pub sessions: usize,
     pub events: usize,
     pub passed_over: BTreeMap<PassedOver, usize>,
@@ -40,7 +45,16 @@ impl Survey {
             self.forgotten.insert(event.session);
             return;
         }
+        if let Some(branch) = &event.context.branch {
+            let key = (event.session.clone(), branch.clone());
+            let first = self.first.entry(key).or_insert(event.id);
+            *first = event.id.min(*first);
+        }
         match &event.kind {
+            EventKind::BranchMerged { .. } | EventKind::BranchClosed { .. } => {
+                self.outcomes.push(event);
+                return;
+            }
             EventKind::Proposal { proposal, decision, .. } => {
                 let last = self.decisions.entry(proposal.clone()).or_insert((event.id, *decision));
                 if event.id >= last.0 {
@@ -97,7 +111,14 @@ impl Survey {
             events.retain(|event| seen.insert(event.id));
         }
         self.send_corrections_home();
+        for ((session, branch), id) in self.first {
+            let mut event = Event::new(session, 0, EventKind::UserMessage { text: String::new() });
+            event.id = id;
+            event.context.branch = Some(branch);
+            self.outcomes.push(event);
+        }
         let known = Known {
+            outcomes: session_outcomes(&self.outcomes),
             decisions: self.decisions.into_iter().map(|(name, (_, decision))| (name, decision)).collect(),
             confirmed: self.confirmed,
             reviews: self.reviews.into_iter().map(|(name, (_, review))| (name, review)).collect(),

@@ -1,10 +1,8 @@
 //! What examples sessions give.
 
-use std::collections::BTreeMap;
-
 use grail_flywheel::Event;
-use grail_flywheel::event::{CorrectionSource, EventKind, ProposalDecision, ReviewVerdict, Tokens};
-use grail_flywheel::extract::{CLOSED, ExtractSettings, Extraction, MERGED, PassedOver, SpecFiles, extract};
+use grail_flywheel::event::{CorrectionSource, EventKind, MergeWay, ProposalDecision, ReviewVerdict, Tokens};
+use grail_flywheel::extract::{ExtractSettings, Extraction, PassedOver, SpecFiles, extract};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -383,13 +381,32 @@ fn closed_branch(retries: u32) -> Vec<Script> {
 
 #[test]
 fn branches_yield_what_they_are_expected_to() {
-    let factors: BTreeMap<String, f64> = [("simple", MERGED), ("complex", MERGED), ("closed", CLOSED)]
-        .map(|(name, factor)| (name.to_owned(), factor))
-        .into();
-    let settings = ExtractSettings { outcome_factors: factors, ..ExtractSettings::default() };
+    let outcomes = || {
+        session("git-1")
+            .event(EventKind::BranchMerged {
+                merged: "simple".to_owned(),
+                into: "main".to_owned(),
+                way: MergeWay::Squash,
+                tip: None,
+                sessions: vec!["simple".to_owned()],
+            })
+            .event(EventKind::BranchMerged {
+                merged: "complex".to_owned(),
+                into: "main".to_owned(),
+                way: MergeWay::Merge,
+                tip: None,
+                sessions: (0..3).map(|number| format!("complex{number}")).collect(),
+            })
+            .event(EventKind::BranchClosed {
+                closed: "closed".to_owned(),
+                reported: true,
+                tip: None,
+                sessions: vec!["simple".to_owned()],
+            })
+    };
     let mut table = String::new();
     let mut line = |name: &str, scripts: Vec<Script>, expected: std::ops::RangeInclusive<usize>| {
-        let made = extracted_with(scripts, &settings).examples;
+        let made = extracted(scripts.into_iter().chain([outcomes()]).collect()).examples;
         assert!(
             expected.contains(&made.len()),
             "{name}: {} is not in {expected:?}\n{}",

@@ -16,4 +16,5 @@ mod project;
 mod redact;
 mod script;
 mod scripted;
+mod split;
 mod words;

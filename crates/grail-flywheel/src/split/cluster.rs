@@ -1,0 +1,153 @@
+//! What belongs together, and which side it goes to.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use uuid::Uuid;
+
+use super::{Side, SplitSettings};
+use crate::example::Example;
+use crate::likeness::{FEW, Features, Pair, Shingles, candidate_pairs};
+
+/// Bands for the search: what they miss, the proof finds with more of them.
+const BANDS: usize = 32;
+
+pub(super) fn features(examples: &[Example]) -> Vec<Features> {
+    examples.par_iter().map(Features::of).collect()
+}
+
+/// Sets of examples, by union and find.
+pub(super) struct Clusters {
+    parents: Vec<usize>,
+}
+
+impl Clusters {
+    pub(super) fn of(examples: &[Example], features: &[Features], threshold: f64) -> Self {
+        let mut clusters = Self { parents: (0..examples.len()).collect() };
+        for (one, other, _) in same_origin(examples) {
+            clusters.join(one, other);
+        }
+        for (one, other) in alike(features, threshold) {
+            clusters.join(one as usize, other as usize);
+        }
+        clusters
+    }
+
+    pub(super) fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.find(one), self.find(other));
+        self.parents[one.max(other)] = one.min(other);
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.parents.iter().enumerate().filter(|(index, parent)| index == *parent).count()
+    }
+
+    fn find(&mut self, index: usize) -> usize {
+        let mut root = index;
+        while self.parents[root] != root {
+            root = self.parents[root];
+        }
+        let mut next = index;
+        while self.parents[next] != root {
+            next = std::mem::replace(&mut self.parents[next], root);
+        }
+        root
+    }
+
+    /// A side for each example. Clusters come in the order of their hashes; test is filled first, then valid, and what is much too large
+    /// for either is train.
+    pub(super) fn sides(&mut self, examples: &[Example], settings: &SplitSettings) -> Vec<Side> {
+        let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for index in 0..examples.len() {
+            members.entry(self.find(index)).or_default().push(index);
+        }
+        let mut sides = vec![Side::Train; examples.len()];
+        if members.len() < 3 {
+            return sides;
+        }
+        let mut clusters: Vec<(blake3::Hash, Vec<usize>)> =
+            members.into_values().map(|members| (cluster_hash(examples, &members), members)).collect();
+        clusters.sort_by(|one, other| one.0.as_bytes().cmp(other.0.as_bytes()));
+        let wanted = |share: f64| (examples.len() as f64 * share.clamp(0.0, 0.45)).round() as usize;
+        let mut waiting = clusters;
+        for (side, wanted) in [(Side::Test, wanted(settings.test)), (Side::Valid, wanted(settings.valid))] {
+            let mut filled = 0;
+            let mut passed_on = Vec::new();
+            for (hash, members) in waiting {
+                // A cluster may go a little over: without that, small sets would stay empty.
+                let room = wanted + wanted / 4 + usize::from(wanted > 0 && wanted < 4);
+                if filled < wanted && filled + members.len() <= room {
+                    filled += members.len();
+                    members.iter().for_each(|member| sides[*member] = side);
+                } else {
+                    passed_on.push((hash, members));
+                }
+            }
+            waiting = passed_on;
+        }
+        sides
+    }
+}
+
+/// Pairs that come from one session, one event, or one source, and which of it.
+pub(super) fn same_origin(examples: &[Example]) -> Vec<(usize, usize, super::LeakKind)> {
+    let mut sessions: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut events: FxHashMap<Uuid, usize> = FxHashMap::default();
+    let mut sources: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut pairs = Vec::new();
+    for (index, example) in examples.iter().enumerate() {
+        if let Some(session) = &example.origin.session {
+            let first = *sessions.entry(session).or_insert(index);
+            pairs.push((first, index, super::LeakKind::SameSession));
+        }
+        for event in &example.origin.events {
+            let first = *events.entry(*event).or_insert(index);
+            pairs.push((first, index, super::LeakKind::SameEvent));
+        }
+        for name in [Some(&example.id), example.origin.variation_of.as_ref()].into_iter().flatten() {
+            let first = *sources.entry(name).or_insert(index);
+            pairs.push((first, index, super::LeakKind::Variation));
+        }
+    }
+    pairs.retain(|(one, other, _)| one != other);
+    pairs
+}
+
+fn alike(features: &[Features], threshold: f64) -> Vec<Pair> {
+    let is_near = |(one, other): &Pair| {
+        let least = threshold - f64::EPSILON;
+        features[*one as usize].likeness_above(&features[*other as usize], least) >= threshold
+    };
+    if features.len() <= FEW {
+        let count = features.len() as u32;
+        let pairs =
+            (0..count).into_par_iter().flat_map_iter(|one| (one + 1..count).map(move |other| (one, other)));
+        return pairs.filter(is_near).collect();
+    }
+    candidates::<BANDS>(features).into_par_iter().filter(is_near).collect()
+}
+
+/// Pairs that may be near in any of their features.
+pub(super) fn candidates<const BANDS: usize>(features: &[Features]) -> Vec<Pair> {
+    let sets: [Vec<&Shingles>; 3] = [
+        features.iter().map(|features| &features.plain).collect(),
+        features.iter().map(|features| &features.masked).collect(),
+        features.iter().map(|features| &features.code).collect(),
+    ];
+    let mut pairs: Vec<Pair> = sets.iter().flat_map(|sets| candidate_pairs::<BANDS>(sets)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+fn cluster_hash(examples: &[Example], members: &[usize]) -> blake3::Hash {
+    let mut names: Vec<&str> = members.iter().map(|member| examples[*member].id.as_str()).collect();
+    names.sort_unstable();
+    let mut hasher = blake3::Hasher::new();
+    for name in names {
+        hasher.update(name.as_bytes());
+        hasher.update(&[0]);
+    }
+    hasher.finalize()
+}
