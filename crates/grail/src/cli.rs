@@ -4,7 +4,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
-use crate::{Exit, approvals, check, code, generate, host, init, lsp, mcp, proposals, rules, run, skills};
+use crate::{
+    Exit, approvals, check, code, events, generate, host, init, lsp, mcp, proposals, rules, run, skills,
+};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -83,6 +85,7 @@ pub enum Command {
     Skills(Box<skills::Arguments>),
     Generate(Box<generate::Arguments>),
     Proposals(proposals::Arguments),
+    Events(events::Arguments),
     Mcp(mcp::Arguments),
     Host(host::Arguments),
     Lsp(lsp::Arguments),
@@ -100,6 +103,7 @@ impl Command {
             Self::Skills(arguments) => skills::run(*arguments, terminal),
             Self::Generate(arguments) => generate::run(&arguments, terminal),
             Self::Proposals(arguments) => proposals::run(arguments, terminal),
+            Self::Events(arguments) => events::run(arguments, terminal),
             Self::Mcp(arguments) => mcp::run(arguments, terminal),
             Self::Host(arguments) => host::run(&arguments, terminal),
             Self::Lsp(arguments) => lsp::run(&arguments, terminal),

@@ -13,16 +13,23 @@ pub struct Progress {
     started: Instant,
     total: usize,
     label: &'static str,
+    noun: &'static str,
     is_watched: bool,
     bar: OnceLock<ProgressBar>,
 }
 
 impl Progress {
     pub fn new(label: &'static str, total: usize) -> Self {
+        Self::of(label, total, "files")
+    }
+
+    /// Of something other than files.
+    pub fn of(label: &'static str, total: usize, noun: &'static str) -> Self {
         Self {
             started: Instant::now(),
             total,
             label,
+            noun,
             is_watched: io::stderr().is_terminal(),
             bar: OnceLock::new(),
         }
@@ -31,7 +38,7 @@ impl Progress {
     /// Tells how many are done. Cheap, and callable from any thread.
     pub fn advance(&self, done: usize) {
         if self.is_watched && self.started.elapsed() > PATIENCE {
-            self.bar.get_or_init(|| draw_bar(self.label, self.total)).set_position(done as u64);
+            self.bar.get_or_init(|| draw_bar(self.label, self.total, self.noun)).set_position(done as u64);
         }
     }
 }
@@ -44,9 +51,11 @@ impl Drop for Progress {
     }
 }
 
-fn draw_bar(label: &'static str, total: usize) -> ProgressBar {
+fn draw_bar(label: &'static str, total: usize, noun: &str) -> ProgressBar {
     let bar = ProgressBar::new(total as u64);
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} files, {eta} left") {
+    if let Ok(style) =
+        ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {{pos}}/{{len}} {noun}, {{eta}} left"))
+    {
         bar.set_style(style);
     }
     bar.set_message(label);

@@ -1,13 +1,16 @@
 //! Questions to the index. Answers are in an order that follows from names and numbers, never from when something was read.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{OptionalExtension, Row, params};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::Index;
 use super::derive::{LOADED, OFFERED, PASSED, USED};
 use crate::error::FlywheelError;
+use crate::log::Position;
 
 /// Days since 1970 in UTC, both included. Without bounds also events that have no time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -277,17 +280,19 @@ impl Index {
         )
     }
 
+    /// How far each file was read.
+    pub fn positions(&self) -> Result<BTreeMap<String, Position>, FlywheelError> {
+        let read = |row: &Row| Ok((row.get(0)?, Position { offset: count(row, 1)?, lines: count(row, 2)? }));
+        let positions = self.list("SELECT name, offset, line_count FROM files", [], read)?;
+        Ok(positions.into_iter().collect())
+    }
+
     pub fn word(&self, word: Word) -> Result<String, FlywheelError> {
         let ask = || {
             let mut statement = self.connection.prepare_cached("SELECT text FROM words WHERE word = ?1")?;
             statement.query_row([word], |row| row.get(0)).optional()
         };
         ask().map(Option::unwrap_or_default).map_err(|source| self.failed(source))
-    }
-
-    /// The names of several words.
-    pub fn words(&self, words: impl Iterator<Item = Word>) -> Result<FxHashMap<Word, String>, FlywheelError> {
-        words.map(|word| Ok((word, self.word(word)?))).collect()
     }
 
     fn list<T>(

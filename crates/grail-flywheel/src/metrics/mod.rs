@@ -325,6 +325,12 @@ pub fn day_name(day: i64) -> String {
     }
 }
 
+/// `2026-11-16` as a day since 1970.
+pub fn day_number(name: &str) -> Option<i64> {
+    let moment: jiff::Timestamp = format!("{name}T00:00:00Z").parse().ok()?;
+    (name.len() == 10).then(|| moment.as_second().div_euclid(24 * 60 * 60))
+}
+
 pub(crate) fn week(day: Option<i64>) -> Option<i64> {
     day.map(week_of)
 }
