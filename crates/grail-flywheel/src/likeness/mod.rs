@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 pub(crate) use pairs::FEW;
 pub use pairs::{Pair, candidate_pairs};
-pub use text::{code_shingles, masked_shingles, plain_shingles};
+pub use text::{code_shingles, masked_shingles, plain_shingles, token_shingles};
 
 use crate::example::Example;
 

@@ -55,11 +55,20 @@ pub fn code_shingles(code: &str) -> Shingles {
             shown.push(token);
         }
     }
+    windows(&shown)
+}
+
+/// Code by its tokens as they are written, without comments.
+pub fn token_shingles(code: &str) -> Shingles {
+    windows(&code_tokens(&undisguised(code)))
+}
+
+fn windows(tokens: &[String]) -> Shingles {
     let mut hashes = FxHashSet::default();
-    match shown.len() {
+    match tokens.len() {
         0 => {}
-        1..=CODE_SHINGLE => drop(hashes.insert(hash(&shown))),
-        _ => hashes.extend(shown.windows(CODE_SHINGLE).map(hash)),
+        1..=CODE_SHINGLE => drop(hashes.insert(hash(tokens))),
+        _ => hashes.extend(tokens.windows(CODE_SHINGLE).map(hash)),
     }
     Shingles::new(hashes)
 }
