@@ -36,6 +36,10 @@ fuzz seconds="60":
 soak runs="100000":
     GRAIL_SOAK_RUNS={{runs}} cargo test --release -p grail-sandbox --test all soak::a_soak_leaks_nothing -- --exact --ignored --nocapture
 
+# Kill writers of events at random and compare what they acknowledged with what is there
+crash-test kills="2000":
+    GRAIL_CRASH_KILLS={{kills}} cargo test -p grail-flywheel --test all crash::what_thousands_of_killed_writers_acknowledged_is_there -- --exact --ignored --nocapture
+
 # `grail mcp` driven by the Python SDK and by the inspector, which are not ours
 mcp-clients:
     scripts/mcp-clients
@@ -63,6 +67,10 @@ generated *arguments:
 # `grail check` beside its peers
 bench-rules *arguments:
     scripts/bench-rules {{arguments}}
+
+# Remembering events beside sqlite3 and plain JSONL
+bench-flywheel *arguments:
+    scripts/bench-flywheel {{arguments}}
 
 # What generating costs beside the model
 bench-agent *arguments:

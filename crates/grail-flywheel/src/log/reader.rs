@@ -390,7 +390,8 @@ fn explain(text: &str, error: &serde_json::Error) -> ReadProblemKind {
     {
         return ReadProblemKind::UnknownKind(quoted(&event));
     }
-    ReadProblemKind::Malformed(quoted(&message))
+    // Lines of files are counted elsewhere; this one is always the first of its text.
+    ReadProblemKind::Malformed(quoted(&message.replace(" at line 1 column ", ", at byte ")))
 }
 
 /// The files of events, sorted by name. Other files are not looked at.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use grail_flywheel::log::{Filter, Position, forget_session, forgotten_sessions};
-use grail_flywheel::read_events;
+use grail_flywheel::{ReadProblem, StoredEvent, read_events};
+use proptest::prelude::*;
 
 use crate::project::{Project, line, message, tell};
 
@@ -29,13 +30,13 @@ fn whatever_is_no_event_is_told_with_its_place() {
     let id = serde_json::from_str::<serde_json::Value>(&good).unwrap()["id"].as_str().unwrap().to_owned();
     insta::assert_snapshot!(project.told().join("\n").replace(&id, "ID"), @r#"
     ada/1 good
-    `2026-11-16-ada.jsonl:3`: this is no event: EOF while parsing an object at line 1 column 12
+    `2026-11-16-ada.jsonl:3`: this is no event: EOF while parsing an object, at byte 12
     `2026-11-16-ada.jsonl:4`: the line is not UTF-8
     `2026-11-16-ada.jsonl:5`: written by a newer Grail: version 2 of the format, this one knows 1
     `2026-11-16-ada.jsonl:6`: events of the kind `tele\u{1b}[31mpathy` are unknown to this Grail
     `2026-11-16-ada.jsonl:7`: this is an event of the session `bob`, not of the file's
     `2026-11-16-ada.jsonl:8`: the event `ID` was read before
-    `2026-11-16-ada.jsonl:9`: this is no event: invalid type: sequence, expected struct Event at line 1 column 0
+    `2026-11-16-ada.jsonl:9`: this is no event: invalid type: sequence, expected struct Event, at byte 0
     `2026-11-16-ada.jsonl:11`: the line is too long for an event
     ada/2 also good
     `2026-11-16-ada.jsonl:13`: the file ends in the middle of this line
@@ -71,7 +72,7 @@ fn a_reader_goes_on_where_it_stopped() {
     project.write(name, format!("{first}{second}?\n"));
     assert_eq!(
         resumed(stored.end()),
-        ["ada/2 second", "`2026-11-16-ada.jsonl:3`: this is no event: expected value at line 1 column 1"]
+        ["ada/2 second", "`2026-11-16-ada.jsonl:3`: this is no event: expected value, at byte 1"]
     );
     // Before its line feed was written.
     let early = Position { offset: stored.end().offset - 1, lines: 1 };
@@ -104,4 +105,53 @@ fn a_project_without_events_has_none() {
     let project = Project::new();
     assert_eq!(project.told(), Vec::<String>::new());
     assert!(forgotten_sessions(project.root()).unwrap().is_empty());
+}
+
+/// Pieces of lines, whole and broken.
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let event = line(&message("ada", 1, "x"));
+    let half = event[..event.len() / 2].to_owned();
+    let fixed = [
+        &event, &half, "\n", "\r\n", "{", "}", "[[[[", "\"", "\\u12", "\\ud800", "{}", "null", "1e999",
+        "\u{0}", " ",
+    ];
+    let fixed: Vec<Vec<u8>> = fixed.iter().map(|piece| piece.as_bytes().to_vec()).collect();
+    let fresh = any::<u32>().prop_map(|number| line(&message("ada", number.into(), "y")).into_bytes());
+    let piece = prop_oneof![
+        3 => fresh,
+        4 => prop::sample::select(fixed),
+        1 => prop::collection::vec(any::<u8>(), 0..20),
+    ];
+    prop::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    /// Every line with something in it is told once, where it is, and a reader that comes back tells the same rest.
+    #[test]
+    fn any_file_is_read_to_its_end(bytes in pieces()) {
+        let project = Project::new();
+        let name = "2026-11-16-ada.jsonl";
+        project.write(name, &bytes);
+        let read = |position| {
+            let filter = Filter { resume: BTreeMap::from([(name.to_owned(), position)]), ..Filter::default() };
+            read_events(project.root(), &filter).unwrap().collect::<Vec<Result<StoredEvent, ReadProblem>>>()
+        };
+        let items = read(Position::default());
+        let lines: Vec<&[u8]> =
+            bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
+        prop_assert_eq!(items.len(), lines.len());
+        for (place, (item, line)) in items.iter().zip(lines).enumerate() {
+            let (offset, length) = match item {
+                Ok(stored) => (stored.offset, stored.length),
+                Err(problem) => (problem.offset, problem.length),
+            };
+            prop_assert_eq!(&bytes[offset as usize..(offset + length) as usize], line);
+            if let Ok(stored) = item {
+                let rest = read(stored.end());
+                prop_assert_eq!(rest.len(), items.len() - place - 1);
+            }
+        }
+    }
 }

@@ -3,6 +3,7 @@
 // Clippy's exemption for tests does not reach functions beside them.
 #![allow(clippy::unwrap_used)]
 
+mod crash;
 mod curate;
 mod dataset;
 mod dataset_export;
