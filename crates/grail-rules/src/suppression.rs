@@ -62,6 +62,11 @@ impl Suppressions {
         self.comments.is_empty() && self.invalid.is_empty()
     }
 
+    /// The rules that comments name, once for each comment.
+    pub fn rules(&self) -> impl Iterator<Item = &str> {
+        self.comments.iter().flat_map(|comment| comment.rules.iter().map(|named| named.id.as_str()))
+    }
+
     fn read_comment(&mut self, parsed: &Parsed, comment: Span) {
         let (text, source) = (parsed.text(), parsed.source());
         let Some(at) = comment.of(text).find("grail:") else { return };

@@ -31,7 +31,7 @@ pub enum Outcome {
 pub fn branch_outcomes<E: Borrow<Event>>(events: impl IntoIterator<Item = E>) -> BTreeMap<String, Outcome> {
     let labels = read(events);
     let mut outcomes: BTreeMap<String, Outcome> = BTreeMap::new();
-    for word in &labels.words {
+    for word in labels.words.values() {
         let outcome = outcomes.entry(word.branch.clone()).or_default();
         if *outcome != Outcome::Merged {
             *outcome = word.outcome;
@@ -86,31 +86,16 @@ struct Word {
 }
 
 #[derive(Default)]
-struct Labels {
-    words: Vec<Word>,
+pub(super) struct Labels {
+    /// In the order of their ids.
+    words: BTreeMap<Uuid, Word>,
     /// By session and branch, its first event.
     sessions: BTreeMap<(String, String), Uuid>,
 }
 
 fn read<E: Borrow<Event>>(events: impl IntoIterator<Item = E>) -> Labels {
     let mut labels = Labels::default();
-    for event in events {
-        let event = event.borrow();
-        let word = match &event.kind {
-            EventKind::BranchMerged { merged, sessions, .. } => Some((merged, Outcome::Merged, sessions)),
-            EventKind::BranchClosed { closed, sessions, .. } => Some((closed, Outcome::Closed, sessions)),
-            _ => None,
-        };
-        if let Some((branch, outcome, sessions)) = word {
-            let sessions = sessions.iter().cloned().collect();
-            labels.words.push(Word { id: event.id, branch: branch.clone(), outcome, sessions });
-        } else if let Some(branch) = event.context.branch.as_ref().filter(|_| !is_git_session(&event.session))
-        {
-            let first = labels.sessions.entry((event.session.clone(), branch.clone())).or_insert(event.id);
-            *first = event.id.min(*first);
-        }
-    }
-    labels.words.sort_by_key(|word| word.id);
+    events.into_iter().for_each(|event| labels.add(event.borrow()));
     labels
 }
 
@@ -119,10 +104,26 @@ pub(super) fn is_git_session(session: &str) -> bool {
 }
 
 impl Labels {
-    fn sessions_with_outcomes(&self) -> SessionOutcomes {
+    pub(super) fn add(&mut self, event: &Event) {
+        let word = match &event.kind {
+            EventKind::BranchMerged { merged, sessions, .. } => Some((merged, Outcome::Merged, sessions)),
+            EventKind::BranchClosed { closed, sessions, .. } => Some((closed, Outcome::Closed, sessions)),
+            _ => None,
+        };
+        if let Some((branch, outcome, sessions)) = word {
+            let sessions = sessions.iter().cloned().collect();
+            self.words.insert(event.id, Word { id: event.id, branch: branch.clone(), outcome, sessions });
+        } else if let Some(branch) = event.context.branch.as_ref().filter(|_| !is_git_session(&event.session))
+        {
+            let first = self.sessions.entry((event.session.clone(), branch.clone())).or_insert(event.id);
+            *first = event.id.min(*first);
+        }
+    }
+
+    pub(super) fn sessions_with_outcomes(&self) -> SessionOutcomes {
         let mut by_session: BTreeMap<(String, String), Outcome> =
             self.sessions.keys().map(|key| (key.clone(), Outcome::Open)).collect();
-        for word in &self.words {
+        for word in self.words.values() {
             let meant: Vec<(String, String)> = match word.sessions.is_empty() {
                 false => word.sessions.iter().map(|session| (session.clone(), word.branch.clone())).collect(),
                 true => self.unnamed(word, &by_session),
