@@ -107,28 +107,29 @@ fn rewritten(repository: &Repository, tip: &str, target: &str) -> Option<MergeWa
         return None;
     }
     let theirs = patches(repository, &theirs)?;
-    let is_there = |patch: &Patch| theirs.iter().any(|(_, other)| patch.is_in(other));
     let whole = Patch::read(&repository.difference(&base, tip)?);
-    let is_squashed = is_there(&whole);
-    if own.len() > MAX_OWN {
-        return is_squashed.then_some(MergeWay::Squash);
-    }
-    let own = patches(repository, &own)?;
-    let mut changing = own.iter().filter(|(_, patch)| !patch.is_empty()).peekable();
-    let is_rebased = changing.peek().is_some() && changing.all(|(_, patch)| is_there(patch));
-    match (is_squashed, is_rebased) {
-        // One commit is the same either way; whoever rebases keeps its words.
-        (true, true) if own.len() == 1 => {
-            let subject = subject(repository, &own[0].0);
-            let same = |(commit, patch): &&(String, Patch)| {
-                own[0].1.is_in(patch) && self::subject(repository, commit) == subject
-            };
-            Some(if theirs.iter().any(|their| same(&their)) { MergeWay::Rebase } else { MergeWay::Squash })
+    let own = if own.len() > MAX_OWN { Vec::new() } else { patches(repository, &own)? };
+    let changing: Vec<&Patch> =
+        own.iter().map(|(_, patch)| patch).filter(|patch| !patch.is_empty()).collect();
+    // What is found unchanged is believed before what is found with conflicts resolved.
+    for is_found in [Patch::is_same as fn(&Patch, &Patch) -> bool, Patch::is_in] {
+        let is_there = |patch: &Patch| theirs.iter().any(|(_, other)| is_found(patch, other));
+        let is_rebased = !changing.is_empty() && changing.iter().all(|patch| is_there(patch));
+        if is_rebased && (changing.len() > 1 || keeps_its_words(repository, &own[0], &theirs)) {
+            return Some(MergeWay::Rebase);
         }
-        (true, _) => Some(MergeWay::Squash),
-        (false, true) => Some(MergeWay::Rebase),
-        (false, false) => None,
+        if is_there(&whole) {
+            return Some(MergeWay::Squash);
+        }
     }
+    None
+}
+
+/// One commit is the same squashed or rebased; whoever rebases keeps its words.
+fn keeps_its_words(repository: &Repository, own: &(String, Patch), theirs: &[(String, Patch)]) -> bool {
+    let words = subject(repository, &own.0);
+    let same = theirs.iter().filter(|(_, patch)| own.1.is_in(patch));
+    same.take(8).any(|(commit, _)| subject(repository, commit) == words)
 }
 
 fn patches(repository: &Repository, commits: &[String]) -> Option<Vec<(String, Patch)>> {

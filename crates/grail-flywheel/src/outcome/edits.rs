@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use grail_code::tree::{Attribute, string_literal};
+use grail_code::tree::string_literal;
 use grail_code::{Parsed, Source, parse_module};
 
 /// Less in common than this, and the file was written anew.
@@ -54,20 +54,14 @@ fn is_same_tree(left: &Parsed, right: &Parsed) -> bool {
     left.len() == right.len()
         && left.nodes().zip(right.nodes()).all(|(left, right)| {
             let is_layout = |name: &str| name == "parenthesized";
-            let attributes = left.kind().attributes().iter().filter(|name| !is_layout(name));
+            let mut attributes = left.kind().attributes().iter().filter(|name| !is_layout(name));
             let parent = |node: grail_code::Node<'_>| node.parent().map(|parent| parent.id().index());
             left.kind() == right.kind()
                 && left.field() == right.field()
                 && parent(left) == parent(right)
-                && attributes
-                    .map(|name| same_attribute(left.attribute(name), right.attribute(name)))
-                    .all(|same| same)
+                && attributes.all(|name| left.attribute(name) == right.attribute(name))
                 && (left.children().next().is_some() || leaf_text(left) == leaf_text(right))
         })
-}
-
-fn same_attribute(left: Option<Attribute>, right: Option<Attribute>) -> bool {
-    left == right
 }
 
 /// Strings by what they stand for: which quotes are used is layout.

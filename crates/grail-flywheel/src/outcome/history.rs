@@ -83,6 +83,11 @@ impl History {
         self.labels.sessions_with_outcomes()
     }
 
+    /// The last outcome that was told of a branch.
+    pub(super) fn branch_outcome(&self, branch: &str) -> Option<Outcome> {
+        self.labels.last_word(branch)
+    }
+
     /// Sessions on a branch with this outcome.
     pub(super) fn sessions(&self, outcomes: &SessionOutcomes, branch: &str, outcome: Outcome) -> Vec<String> {
         let is_meant =

@@ -120,6 +120,10 @@ impl Labels {
         }
     }
 
+    pub(super) fn last_word(&self, branch: &str) -> Option<Outcome> {
+        self.words.values().rev().find(|word| word.branch == branch).map(|word| word.outcome)
+    }
+
     pub(super) fn sessions_with_outcomes(&self) -> SessionOutcomes {
         let mut by_session: BTreeMap<(String, String), Outcome> =
             self.sessions.keys().map(|key| (key.clone(), Outcome::Open)).collect();

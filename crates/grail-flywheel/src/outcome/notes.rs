@@ -44,6 +44,13 @@ pub(super) fn turn(common: &Path) {
     }
 }
 
+/// Forgets all notes.
+pub(super) fn remove(common: &Path) {
+    for name in [OLDER_FILE, NOTES_FILE] {
+        let _ = fs::remove_file(common.join(name));
+    }
+}
+
 fn read_file(path: &Path) -> Vec<Note> {
     let mut bytes = Vec::new();
     if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {

@@ -11,7 +11,7 @@ use rustc_hash::FxHasher;
 use super::repository::is_hash;
 
 /// A change that is found again to this part is the same one, with conflicts resolved.
-const NEARLY: f64 = 0.8;
+const NEARLY: f64 = 0.7;
 /// Smaller changes are the same or not.
 const MIN_LINES: u32 = 4;
 
@@ -20,6 +20,8 @@ const MIN_LINES: u32 = 4;
 pub(super) struct Patch {
     lines: HashMap<u64, u32>,
     total: u32,
+    /// Files that come, go or are no text: part of what a change is, not of how much is found again.
+    files: HashMap<u64, u32>,
 }
 
 impl Patch {
@@ -35,12 +37,9 @@ impl Patch {
             } else if line.starts_with("@@ ") {
                 is_header = false;
             } else if is_header {
-                // A file without lines still changes something.
-                let says = line.starts_with("new file")
-                    || line.starts_with("deleted file")
-                    || line.starts_with("new mode");
-                if says || line.starts_with("Binary files") {
-                    patch.add(file, line);
+                let heads = ["new file", "deleted file", "new mode", "Binary files"];
+                if heads.iter().any(|head| line.starts_with(head)) {
+                    *patch.files.entry(hash_of(&(file, line))).or_default() += 1;
                 }
             } else if line.starts_with(['+', '-']) && !line[1..].trim().is_empty() {
                 patch.add(file, line);
@@ -50,17 +49,20 @@ impl Patch {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.total == 0
+        self.total == 0 && self.files.is_empty()
+    }
+
+    /// Whether this change is the other one.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        !self.is_empty() && self == other
     }
 
     /// Whether this change is the other one, or nearly all of it is in the other one.
     pub(super) fn is_in(&self, other: &Self) -> bool {
-        if self == other {
-            return !self.is_empty();
-        }
         let shared: u32 =
             self.lines.iter().map(|(line, count)| *other.lines.get(line).unwrap_or(&0).min(count)).sum();
-        self.total >= MIN_LINES && f64::from(shared) >= NEARLY * f64::from(self.total)
+        let is_nearly = self.total >= MIN_LINES && f64::from(shared) >= NEARLY * f64::from(self.total);
+        is_nearly || self.is_same(other)
     }
 
     fn add(&mut self, file: u64, line: &str) {

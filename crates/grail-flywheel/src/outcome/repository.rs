@@ -48,7 +48,6 @@ pub(super) struct ChangedFile {
 #[derive(Clone, Debug, Default)]
 pub(super) struct CommitFacts {
     pub files: Vec<ChangedFile>,
-    pub parents: usize,
     /// When it was committed, in seconds.
     pub time: i64,
 }
@@ -182,14 +181,14 @@ impl Repository {
         text.lines().filter_map(pair).collect()
     }
 
-    /// When commits were made, how many parents they have, and which files they change. Those that are not there are left out.
+    /// When commits were made, and which files they change. Those that are not there are left out.
     pub(super) fn facts(&self, commits: &[String]) -> HashMap<String, CommitFacts> {
         let existing = self.existing(commits);
         let input: String = existing.iter().fold(String::new(), |input, name| input + name + "\n");
         if input.is_empty() {
             return HashMap::new();
         }
-        let arguments = ["rev-list", "--no-walk=unsorted", "--timestamp", "--parents", "--stdin"];
+        let arguments = ["rev-list", "--no-walk=unsorted", "--timestamp", "--stdin"];
         let about =
             self.git.ask_with(&arguments, input.clone().into_bytes(), MAX_LIST_BYTES).unwrap_or_default();
         let mut facts: HashMap<String, CommitFacts> = HashMap::new();
@@ -197,7 +196,7 @@ impl Repository {
             let mut words = line.split_whitespace();
             if let (Some(time), Some(commit)) = (words.next(), words.next()) {
                 let time = time.parse().unwrap_or(0);
-                let about = CommitFacts { files: Vec::new(), parents: words.count(), time };
+                let about = CommitFacts { files: Vec::new(), time };
                 facts.insert(commit.to_owned(), about);
             }
         }

@@ -68,6 +68,7 @@ fn a_squash_whose_conflict_was_resolved_by_hand() {
     insta::assert_snapshot!(scratch.look(), @r#"
     commit `card` on cards: ["card.py"]
     commit `list` on cards: ["list.py"]
+    cards merged into main by squash at `list` for ["s1"]
     "#);
 }
 
