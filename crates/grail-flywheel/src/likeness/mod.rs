@@ -1,13 +1,16 @@
 //! How alike two texts are, and which of many are: sets of shingles, compared by the share they have in common (Jaccard).
 //!
 //! Disguises do not count: case, white space, invisible characters, compatibility forms, letters that only look Latin, the order of
-//! sentences. Candidates among many are found by MinHash in bands; what is told is always measured on the whole sets, never estimated.
+//! sentences. Among many, near duplicates are found by MinHash in bands, and what must not be missed by a join that misses nothing; what is
+//! told is always measured on the whole sets, never estimated.
 
+mod join;
 mod pairs;
 mod text;
 
 use rustc_hash::FxHashSet;
 
+pub use join::each_candidate;
 pub(crate) use pairs::FEW;
 pub use pairs::{Pair, candidate_pairs};
 pub use text::{code_shingles, masked_shingles, plain_shingles, token_shingles};
@@ -30,7 +33,7 @@ pub struct Features {
 }
 
 /// Requests that are alike but for names are the same wish only if the answers are somewhat alike, too.
-const ANSWERS_ALIKE: f64 = 0.4;
+pub(crate) const ANSWERS_ALIKE: f64 = 0.4;
 
 impl Shingles {
     pub(crate) fn new(hashes: FxHashSet<u64>) -> Self {

@@ -16,7 +16,7 @@ const MOST_NEIGHBOURS: usize = 24;
 pub type Pair = (u32, u32);
 
 /// Pairs whose sets may be alike. With `BANDS` bands of `128 / BANDS` rows, a pair that shares `s` of its shingles is missed with the
-/// probability `(1 - s^rows)^BANDS`: of 0.7, with 32 bands, about one in seven thousand; with 64 bands, fewer than one in 10^18.
+/// probability `(1 - s^rows)^BANDS`: with 32 bands, of 0.85 one in ten billion.
 pub fn candidate_pairs<const BANDS: usize>(sets: &[&Shingles]) -> Vec<Pair> {
     let rows = PERMUTATIONS / BANDS;
     let signatures: Vec<Option<Box<[u64; PERMUTATIONS]>>> =

@@ -256,15 +256,14 @@ fn latin(character: char) -> char {
     character
 }
 
-/// The same in every run and on every machine.
+/// The same in every run and on every machine: FNV-1a, with its bits mixed in the end.
 fn hash(words: &[String]) -> u64 {
-    let mut hasher = blake3::Hasher::new();
-    for word in words {
-        hasher.update(word.as_bytes());
-        hasher.update(&[0]);
-    }
-    let bytes = hasher.finalize();
-    let mut first = [0; 8];
-    first.copy_from_slice(&bytes.as_bytes()[..8]);
-    u64::from_le_bytes(first)
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let bytes = words.iter().flat_map(|word| word.as_bytes().iter().chain(&[0xff]));
+    let mut hash = bytes.fold(0xcbf2_9ce4_8422_2325, step);
+    hash ^= hash >> 33;
+    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash ^= hash >> 33;
+    hash = hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
 }

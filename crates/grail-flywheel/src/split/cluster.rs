@@ -8,10 +8,7 @@ use uuid::Uuid;
 
 use super::{Side, SplitSettings};
 use crate::example::Example;
-use crate::likeness::{FEW, Features, Pair, Shingles, candidate_pairs};
-
-/// Bands for the search: what they miss, the proof finds with more of them.
-const BANDS: usize = 32;
+use crate::likeness::{ANSWERS_ALIKE, Features, Shingles, each_candidate};
 
 pub(super) fn features(examples: &[Example]) -> Vec<Features> {
     examples.par_iter().map(Features::of).collect()
@@ -28,9 +25,13 @@ impl Clusters {
         for (one, other, _) in same_origin(examples) {
             clusters.join(one, other);
         }
-        for (one, other) in alike(features, threshold) {
-            clusters.join(one as usize, other as usize);
-        }
+        each_pair_that_may_be_near(features, threshold, |one, other| {
+            let least = threshold - f64::EPSILON;
+            let is_known = clusters.find(one) == clusters.find(other);
+            if !is_known && features[one].likeness_above(&features[other], least) >= threshold {
+                clusters.join(one, other);
+            }
+        });
         clusters
     }
 
@@ -114,31 +115,19 @@ pub(super) fn same_origin(examples: &[Example]) -> Vec<(usize, usize, super::Lea
     pairs
 }
 
-fn alike(features: &[Features], threshold: f64) -> Vec<Pair> {
-    let is_near = |(one, other): &Pair| {
-        let least = threshold - f64::EPSILON;
-        features[*one as usize].likeness_above(&features[*other as usize], least) >= threshold
-    };
-    if features.len() <= FEW {
-        let count = features.len() as u32;
-        let pairs =
-            (0..count).into_par_iter().flat_map_iter(|one| (one + 1..count).map(move |other| (one, other)));
-        return pairs.filter(is_near).collect();
+/// Every pair that is near, and some that are not. Requests alike but for names are near only with answers somewhat alike, so looking at
+/// answers finds them; without answers, the requests themselves have to be looked at.
+pub(super) fn each_pair_that_may_be_near(
+    features: &[Features],
+    threshold: f64,
+    mut look: impl FnMut(usize, usize),
+) {
+    let sets = |set: fn(&Features) -> &Shingles| features.iter().map(set).collect::<Vec<_>>();
+    each_candidate(&sets(|features| &features.plain), threshold, &mut look);
+    each_candidate(&sets(|features| &features.code), threshold.min(ANSWERS_ALIKE), &mut look);
+    if features.iter().any(|features| features.code.is_empty()) {
+        each_candidate(&sets(|features| &features.masked), threshold, &mut look);
     }
-    candidates::<BANDS>(features).into_par_iter().filter(is_near).collect()
-}
-
-/// Pairs that may be near in any of their features.
-pub(super) fn candidates<const BANDS: usize>(features: &[Features]) -> Vec<Pair> {
-    let sets: [Vec<&Shingles>; 3] = [
-        features.iter().map(|features| &features.plain).collect(),
-        features.iter().map(|features| &features.masked).collect(),
-        features.iter().map(|features| &features.code).collect(),
-    ];
-    let mut pairs: Vec<Pair> = sets.iter().flat_map(|sets| candidate_pairs::<BANDS>(sets)).collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
 }
 
 fn cluster_hash(examples: &[Example], members: &[usize]) -> blake3::Hash {

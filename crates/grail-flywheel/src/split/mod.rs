@@ -47,9 +47,10 @@ pub struct Proof {
     pub pairs_checked: u64,
     /// All pairs on two sides.
     pub pairs: u64,
-    /// Whether all pairs were compared, not only those that could be near.
+    /// Whether all pairs were compared. Otherwise those were that could be near, and a filter that misses none of these found them; a pair
+    /// that is found in two ways counts twice.
     pub is_exhaustive: bool,
-    /// The most that two texts on two sides are alike.
+    /// The most that two texts on two sides are alike, of those that were compared.
     pub highest_similarity: f64,
     /// The most that a request on any side is like a held-out prompt.
     pub highest_held_out: f64,

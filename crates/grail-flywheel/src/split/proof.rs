@@ -4,13 +4,11 @@
 
 use rayon::prelude::*;
 
-use super::cluster::{candidates, features, same_origin};
+use super::cluster::{each_pair_that_may_be_near, features, same_origin};
 use super::{HeldOut, Leak, LeakKind, Proof, Side};
 use crate::example::Example;
-use crate::likeness::{FEW, Features, Pair};
+use crate::likeness::{FEW, Features};
 
-/// More bands than the search for clusters has: what it missed is found.
-const BANDS: usize = 64;
 /// More leaks are counted as these.
 const MOST_TOLD: usize = 100;
 
@@ -37,22 +35,10 @@ pub(super) fn prove_sides(
     let count = |wanted: Side| sides.iter().filter(|side| **side == wanted).count() as u64;
     let (train, valid, test) = (count(Side::Train), count(Side::Valid), count(Side::Test));
     let pairs = train * valid + train * test + valid * test;
-    let is_exhaustive = examples.len() <= FEW;
-    let compared = compared(features, sides, is_exhaustive);
-    let highest = compared
-        .par_chunks(4096)
-        .map(|chunk| {
-            chunk.iter().fold(0.0, |most, (one, other)| {
-                features[*one as usize].likeness_above(&features[*other as usize], most)
-            })
-        })
-        .reduce(|| 0.0, f64::max);
+    let compared = compare(features, sides, threshold);
     let mut leaks: Vec<Leak> = Vec::new();
-    if highest >= threshold {
-        for (one, other) in near(&compared, features, threshold) {
-            let similarity = features[one].likeness(&features[other]);
-            leaks.push(leak(examples, one, other, LeakKind::Alike, similarity));
-        }
+    for (one, other, similarity) in compared.near {
+        leaks.push(leak(examples, one, other, LeakKind::Alike, similarity));
     }
     for (one, other, why) in same_origin(examples) {
         if sides[one] != sides[other] {
@@ -75,10 +61,10 @@ pub(super) fn prove_sides(
         holds,
         threshold,
         clusters: 0,
-        pairs_checked: compared.len() as u64,
+        pairs_checked: compared.count,
         pairs,
-        is_exhaustive,
-        highest_similarity: highest,
+        is_exhaustive: compared.is_exhaustive,
+        highest_similarity: compared.highest,
         highest_held_out,
         held_out_prompts: held_out.prompts.len(),
         leaks,
@@ -92,29 +78,48 @@ pub(super) fn crossing(
     sides: &[Side],
     threshold: f64,
 ) -> Vec<(usize, usize)> {
-    let compared = compared(features, sides, examples.len() <= FEW);
-    let mut pairs = near(&compared, features, threshold);
+    let near = compare(features, sides, threshold).near.into_iter().map(|(one, other, _)| (one, other));
     let origins = same_origin(examples).into_iter().filter(|(one, other, _)| sides[*one] != sides[*other]);
-    pairs.extend(origins.map(|(one, other, _)| (one, other)));
-    pairs
+    near.chain(origins.map(|(one, other, _)| (one, other))).collect()
 }
 
-/// The pairs across borders that are looked at.
-fn compared(features: &[Features], sides: &[Side], is_exhaustive: bool) -> Vec<Pair> {
-    let crosses = |(one, other): &Pair| sides[*one as usize] != sides[*other as usize];
-    if !is_exhaustive {
-        return candidates::<BANDS>(features).into_iter().filter(crosses).collect();
+#[derive(Default)]
+struct Compared {
+    count: u64,
+    is_exhaustive: bool,
+    highest: f64,
+    near: Vec<(usize, usize, f64)>,
+}
+
+impl Compared {
+    fn look(&mut self, features: &[Features], one: usize, other: usize, threshold: f64) {
+        self.count += 1;
+        let least = self.highest.min(threshold - f64::EPSILON);
+        let similarity = features[one].likeness_above(&features[other], least);
+        self.highest = self.highest.max(similarity);
+        if similarity >= threshold {
+            self.near.push((one, other, similarity));
+        }
     }
-    let count = features.len() as u32;
-    (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))).filter(crosses).collect()
 }
 
-fn near(compared: &[Pair], features: &[Features], threshold: f64) -> Vec<(usize, usize)> {
-    let least = threshold - f64::EPSILON;
-    let pairs = compared.par_iter().map(|(one, other)| (*one as usize, *other as usize));
-    pairs
-        .filter(|(one, other)| features[*one].likeness_above(&features[*other], least) >= threshold)
-        .collect()
+/// Compares across borders: every pair while there are few, and those that could be near when there are many.
+fn compare(features: &[Features], sides: &[Side], threshold: f64) -> Compared {
+    let mut compared = Compared { is_exhaustive: features.len() <= FEW, ..Compared::default() };
+    if compared.is_exhaustive {
+        for one in 0..features.len() {
+            for other in (one + 1..features.len()).filter(|other| sides[one] != sides[*other]) {
+                compared.look(features, one, other, threshold);
+            }
+        }
+        return compared;
+    }
+    each_pair_that_may_be_near(features, threshold, |one, other| {
+        if sides[one] != sides[other] {
+            compared.look(features, one, other, threshold);
+        }
+    });
+    compared
 }
 
 fn nearest_prompts<'p>(examples: &[Example], held_out: &HeldOut<'p>) -> Vec<(&'p str, f64, usize)> {
