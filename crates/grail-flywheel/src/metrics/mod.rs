@@ -2,9 +2,11 @@
 //!
 //! Every number is a count or says what it is a share of. [`DEFINITIONS`] says in words how each is counted.
 
+mod chart;
 mod definitions;
 mod groups;
 mod rate;
+pub mod report;
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;

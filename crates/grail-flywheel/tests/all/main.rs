@@ -14,6 +14,7 @@ mod git_scratch;
 mod index;
 mod log_reader;
 mod log_writer;
+mod metrics;
 mod outcome_edits;
 mod outcome_git;
 mod outcome_hooks;

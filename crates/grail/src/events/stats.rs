@@ -1,7 +1,11 @@
 //! `grail events stats`: the numbers, as tables, JSON or a page.
 
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
 use clap::{Args, ValueEnum};
 use grail_flywheel::index::Days;
+use grail_flywheel::metrics::report::{self, About};
 use grail_flywheel::metrics::{
     self, DEFINITIONS, Group, Grouping, Metrics, Period, Rate, Target, Verdict, day_number,
 };
@@ -11,7 +15,7 @@ use super::table::{Table, sparkline};
 use super::{open_index, project_root, story, tell_empty};
 use crate::Exit;
 use crate::cli::Format;
-use crate::render::{BOLD, Failure, GREEN, RED, RESET, Terminal, YELLOW, count};
+use crate::render::{BOLD, Failure, GREEN, RED, RESET, Terminal, YELLOW, count, path_text, visible_line};
 
 /// Rows of rules and skills that are shown; JSON has all.
 const MAX_ROWS: usize = 20;
@@ -26,6 +30,7 @@ const MAX_WEEKS: usize = 26;
   grail events stats
   grail events stats --by skill --since 30d
   grail events stats --since 2026-11-01 --format json
+  grail events stats --html report.html
   grail events stats --explain")]
 pub struct Arguments {
     /// One row for each week, skill, kind of artifact, model or phase
@@ -40,6 +45,9 @@ pub struct Arguments {
     /// How many lines an hour you would write by hand
     #[arg(long, value_name = "LINES", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Assumptions")]
     pub lines_by_hand: u32,
+    /// Write a page with charts instead, which opens without a network
+    #[arg(long, value_name = "FILE", conflicts_with = "explain")]
+    pub html: Option<PathBuf>,
     /// Say how each number is counted
     #[arg(long)]
     pub explain: bool,
@@ -71,8 +79,15 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
     let root = project_root()?;
     let mut index = open_index(&root, terminal)?;
     let metrics = index.answer(|index| metrics::compute(index, &period))?;
+    let since = from.map(metrics::day_name);
+    if let Some(path) = &arguments.html {
+        write_report(path, &metrics, &root, since.clone())?;
+        terminal.note(format_args!("the report is in `{}`", visible_line(&path_text(path))))?;
+        if terminal.format() == Format::Text {
+            return Ok(Exit::Fine);
+        }
+    }
     if terminal.format() == Format::Json {
-        let since = from.map(metrics::day_name);
         terminal.json(&json!({"since": since, "stats": metrics}))?;
         return Ok(Exit::Fine);
     }
@@ -91,6 +106,28 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
         ))?;
     }
     Ok(Exit::Fine)
+}
+
+/// All of it or nothing: a report that was opened before stays whole until then.
+fn write_report(path: &Path, metrics: &Metrics, root: &Path, since: Option<String>) -> anyhow::Result<()> {
+    let project = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let made_at = story::short_time(&grail_flywheel::event::now());
+    let page = report::html(metrics, &About { project, since, made_at })?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(page.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().map_err(|error| {
+        Failure::with_hint(
+            format!("`{}` cannot be written: {error}", visible_line(&path_text(path))),
+            "name a file in a folder that is there",
+        )
+        .into()
+    })
 }
 
 fn explain(terminal: &mut Terminal) -> anyhow::Result<Exit> {
@@ -348,7 +385,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
