@@ -23,6 +23,9 @@ const MAX_WHOLE_TAIL: u64 = 2 * 1024 * 1024;
 /// How many names of files are remembered as safely in their folder.
 const MAX_KNOWN_FILES: usize = 4096;
 
+/// How often a file that is removed meanwhile is made again.
+const MAX_ATTEMPTS: usize = 3;
+
 /// The folder of events, held so that nothing in it is forgotten meanwhile.
 pub(crate) struct HeldFolder {
     pub(crate) path: PathBuf,
@@ -46,6 +49,22 @@ pub(crate) struct Appender {
     is_folder_known: bool,
 }
 
+/// Lines that are in a file, which is held until they are safe.
+pub(crate) struct Written {
+    file: File,
+    path: PathBuf,
+    name: String,
+    length_before: u64,
+    is_new: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Safety {
+    Safe,
+    /// Somebody removed the file meanwhile.
+    Removed,
+}
+
 /// What was found broken on the way, and mended.
 pub(crate) type Notices = Vec<String>;
 
@@ -63,7 +82,7 @@ impl Appender {
         Ok(HeldFolder { path, _lock: lock })
     }
 
-    /// Appends whole lines to a file in the folder: all of them or none.
+    /// Appends whole lines to a file in the folder, all of them or none, and makes them safe.
     pub(crate) fn append(
         &mut self,
         folder: &HeldFolder,
@@ -71,58 +90,85 @@ impl Appender {
         lines: &[u8],
         notices: &mut Notices,
     ) -> Result<(), FlywheelError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let written = self.write(folder, name, lines, notices)?;
+            let mut outcomes = self.make_safe(folder, vec![written]);
+            match outcomes.pop() {
+                Some(Ok(Safety::Safe)) => return Ok(()),
+                Some(Err(error)) => return Err(error),
+                Some(Ok(Safety::Removed)) | None => {}
+            }
+        }
+        Err(removed_again(&folder.path.join(name)))
+    }
+
+    /// Appends whole lines to a file in the folder: all of them or none. They are not safe yet, and nobody else can write to the file
+    /// until they are. Whoever writes to several files does so in the order of their names, so that no two wait for each other.
+    pub(crate) fn write(
+        &mut self,
+        folder: &HeldFolder,
+        name: &str,
+        lines: &[u8],
+        notices: &mut Notices,
+    ) -> Result<Written, FlywheelError> {
         let path = folder.path.join(name);
-        // Somebody may remove the file between opening and locking it, or while it is written.
-        for _ in 0..3 {
-            match self.append_once(&folder.path, &path, name, lines, notices) {
-                Ok(true) => return Ok(()),
-                Ok(false) => {
+        // Somebody may remove the file between opening and locking it, or the whole folder.
+        for _ in 0..MAX_ATTEMPTS {
+            let written = write_once(&folder.path, &path, name, lines, notices);
+            match written.map_err(|source| self.failed(&path, source))? {
+                Some(written) => return Ok(written),
+                None => {
                     self.known_files.remove(name);
                     self.is_folder_known = false;
                     self.make_folder()?;
                 }
-                Err(source) => {
-                    self.is_folder_known = false;
-                    return Err(FlywheelError::storage(&path, source));
-                }
             }
         }
-        let source = io::Error::other("the file is removed again and again while events are written to it");
-        Err(FlywheelError::storage(&path, source))
+        Err(removed_again(&path))
     }
 
-    /// False if the file was removed meanwhile.
-    fn append_once(
+    /// Forces what was written to the disk, as the policy asks for. The first of several files takes the time; a journal carries the others
+    /// along.
+    pub(crate) fn make_safe(
         &mut self,
-        folder: &Path,
-        path: &Path,
-        name: &str,
-        lines: &[u8],
-        notices: &mut Notices,
-    ) -> io::Result<bool> {
-        let is_new = !exists_as_file(path)?;
-        let mut file = match open_for_appending(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            opened => opened?,
+        folder: &HeldFolder,
+        written: Vec<Written>,
+    ) -> Vec<Result<Safety, FlywheelError>> {
+        let must_sync = self.sync != SyncPolicy::Never;
+        let is_known = |written: &Written| !written.is_new && self.known_files.contains(&written.name);
+        let synced_folder = match must_sync && !written.iter().all(is_known) {
+            true => sync_folder(&folder.path).map_err(|error| error.kind()),
+            false => Ok(()),
         };
-        lock(&file, Hold::Exclusive)?;
-        if !is_still_there(&file, path) {
-            return Ok(false);
-        }
-        let length = mend_tail(&mut file, folder, name, notices)?;
-        if let Err(error) = write_and_sync(&mut file, lines, self.sync) {
-            // If this fails too, the next writer finds a torn tail and deals with it.
-            let _ = file.set_len(length);
-            return Err(error);
-        }
-        if self.sync != SyncPolicy::Never && (is_new || !self.known_files.contains(name)) {
-            sync_folder(folder)?;
-            if self.known_files.len() >= MAX_KNOWN_FILES {
-                self.known_files.clear();
-            }
-            self.known_files.insert(name.to_owned());
-        }
-        Ok(is_still_there(&file, path))
+        written
+            .into_iter()
+            .map(|written| {
+                let synced = match must_sync {
+                    true => written.file.sync_data().and(synced_folder.map_err(io::Error::from)),
+                    false => Ok(()),
+                };
+                if let Err(source) = synced {
+                    // If this fails too, the next writer finds whole lines or a torn tail and deals with it.
+                    let _ = written.file.set_len(written.length_before);
+                    return Err(self.failed(&written.path, source));
+                }
+                if !is_still_there(&written.file, &written.path) {
+                    self.known_files.remove(&written.name);
+                    self.is_folder_known = false;
+                    return Ok(Safety::Removed);
+                }
+                if self.known_files.len() >= MAX_KNOWN_FILES {
+                    self.known_files.clear();
+                }
+                self.known_files.insert(written.name);
+                Ok(Safety::Safe)
+            })
+            .collect()
+    }
+
+    fn failed(&mut self, path: &Path, source: io::Error) -> FlywheelError {
+        self.is_folder_known = false;
+        FlywheelError::storage(path, source)
     }
 
     fn make_folder(&mut self) -> Result<PathBuf, FlywheelError> {
@@ -235,12 +281,35 @@ fn is_still_there(file: &File, path: &Path) -> bool {
     }
 }
 
-fn write_and_sync(file: &mut File, lines: &[u8], sync: SyncPolicy) -> io::Result<()> {
-    file.write_all(lines)?;
-    match sync {
-        SyncPolicy::Never => Ok(()),
-        SyncPolicy::Group | SyncPolicy::Always => file.sync_data(),
+/// None if the file was removed meanwhile.
+fn write_once(
+    folder: &Path,
+    path: &Path,
+    name: &str,
+    lines: &[u8],
+    notices: &mut Notices,
+) -> io::Result<Option<Written>> {
+    let is_new = !exists_as_file(path)?;
+    let mut file = match open_for_appending(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    lock(&file, Hold::Exclusive)?;
+    if !is_still_there(&file, path) {
+        return Ok(None);
     }
+    let length_before = mend_tail(&mut file, folder, name, notices)?;
+    if let Err(error) = file.write_all(lines) {
+        // If this fails too, the next writer finds a torn tail and deals with it.
+        let _ = file.set_len(length_before);
+        return Err(error);
+    }
+    Ok(Some(Written { file, path: path.to_owned(), name: name.to_owned(), length_before, is_new }))
+}
+
+fn removed_again(path: &Path) -> FlywheelError {
+    let source = io::Error::other("the file is removed again and again while events are written to it");
+    FlywheelError::storage(path, source)
 }
 
 /// Sees to it that the file ends with a whole line, and tells its length.

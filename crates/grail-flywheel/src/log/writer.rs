@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use grail_project::{EventSettings, SyncPolicy};
 use rustc_hash::FxHashMap;
 
-use super::append::{Appender, Hold, Notices};
+use super::append::{Appender, HeldFolder, Hold, Notices, Safety, Written};
 use super::forget::Forgotten;
 use super::names::{day_of, event_file};
 use super::problem::quoted;
@@ -27,6 +27,8 @@ const MAX_QUEUE_BYTES: usize = 64 * 1024 * 1024;
 /// Where a batch is full. The smaller, the sooner it is acknowledged; the larger, the fewer syncs.
 const MAX_BATCH_EVENTS: usize = 4096;
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// How many files are written before all of them are synced.
+const MAX_OPEN_FILES: usize = 32;
 /// What an event takes beside its texts.
 const EVENT_OVERHEAD: usize = 512;
 /// How many sessions the day is remembered for.
@@ -358,24 +360,46 @@ impl WriterState {
                 return failures;
             }
         };
-        for file in &files {
-            let written = match self.forgotten.look(&folder.path) {
-                Ok(forgotten) if forgotten.contains(&file.session) => {
-                    let message = format!("the session `{}` was forgotten", file.session);
-                    let hint = "start a new session to be remembered again".to_owned();
-                    Err(NotKept::new(message, Some(hint)))
+        for files in files.chunks(MAX_OPEN_FILES) {
+            let mut written = Vec::new();
+            let mut places = Vec::new();
+            for file in files {
+                match self.write_file(&folder, file, notices) {
+                    Ok(lines) => {
+                        written.push(lines);
+                        places.push(file);
+                    }
+                    Err(reason) => fail(file, reason),
                 }
-                Ok(_) => self
-                    .appender
-                    .append(&folder, &file.name, &file.bytes, notices)
-                    .map_err(|error| NotKept::by(&error)),
-                Err(error) => Err(NotKept::by(&error)),
-            };
-            if let Err(reason) = written {
-                fail(file, reason);
+            }
+            for (file, outcome) in places.into_iter().zip(self.appender.make_safe(&folder, written)) {
+                let kept = match outcome {
+                    Ok(Safety::Safe) => Ok(()),
+                    Ok(Safety::Removed) => self.appender.append(&folder, &file.name, &file.bytes, notices),
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = kept {
+                    fail(file, NotKept::by(&error));
+                }
             }
         }
         failures
+    }
+
+    fn write_file(
+        &mut self,
+        folder: &HeldFolder,
+        file: &FileLines,
+        notices: &mut Notices,
+    ) -> Result<Written, NotKept> {
+        let forgotten = self.forgotten.look(&folder.path).map_err(|error| NotKept::by(&error))?;
+        if forgotten.contains(&file.session) {
+            let message = format!("the session `{}` was forgotten", file.session);
+            let hint = "start a new session to be remembered again".to_owned();
+            return Err(NotKept::new(message, Some(hint)));
+        }
+        let written = self.appender.write(folder, &file.name, &file.bytes, notices);
+        written.map_err(|error| NotKept::by(&error))
     }
 
     fn lines_by_file(&mut self, batch: &Batch, failures: &mut FxHashMap<usize, NotKept>) -> Vec<FileLines> {
@@ -413,6 +437,8 @@ impl WriterState {
             }
         }
         files.retain(|file| !file.places.is_empty());
+        // All writers take files in the same order, and none waits for another that waits for it.
+        files.sort_by(|one, other| one.name.cmp(&other.name));
         files
     }
 
