@@ -2,11 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+use uuid::Uuid;
+
 use super::PassedOver;
 use super::session::{Draft, Learned, MAX_CODE_BYTES, Session, keep};
-use super::work::{Standing, Work};
+use super::work::{Standing, Work, by_end};
 use crate::event::{CorrectionSource, Event, EventKind, Problem};
 use crate::example::{Example, ExampleType};
+
+/// How far is looked for the work that a correction is about, and for the code that follows it.
+const MAX_LATER: usize = 50;
 
 /// One pair for each error that was mended: the last attempt that still had it, beside the code that passed. Errors that went away
 /// together are one pair, which teaches them all.
@@ -89,16 +95,29 @@ pub(super) fn negatives(
     let corrections = |event: &&Event| matches!(event.kind, EventKind::UserCorrection { .. });
     let corrections: Vec<(usize, &Event)> =
         session.events.iter().enumerate().filter(|(_, event)| corrections(event)).collect();
+    let lookup = Lookup::of(works);
     let about: Vec<Option<usize>> =
-        corrections.iter().map(|(position, event)| target(works, *position, event)).collect();
+        corrections.iter().map(|(position, event)| lookup.target(works, *position, event)).collect();
+    // A file that is edited several times is right at last.
+    let last_edits: BTreeMap<usize, usize> = about
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| is_edit(corrections[*number].1))
+        .filter_map(|(number, target)| Some(((*target)?, number)))
+        .collect();
     for ((_, event), target) in corrections.iter().zip(&about) {
         if let Some(target) = target {
             works[*target].judge(Standing::Corrected, event.id);
         }
     }
     let mut examples = Vec::new();
-    for ((position, event), target) in corrections.into_iter().zip(about) {
-        negative(session, works, (position, event, target), learned, &mut examples);
+    for (number, ((position, event), target)) in corrections.iter().zip(&about).enumerate() {
+        if is_edit(event) && target.is_some_and(|target| last_edits.get(&target) != Some(&number)) {
+            learned.pass_over(PassedOver::Superseded);
+            continue;
+        }
+        let (position, target) = (*position, *target);
+        negative(session, works, &lookup, (position, event, target), learned, &mut examples);
     }
     examples
 }
@@ -106,6 +125,7 @@ pub(super) fn negatives(
 fn negative(
     session: &Session<'_>,
     works: &mut [Work<'_>],
+    lookup: &Lookup,
     (position, event, target): (usize, &Event, Option<usize>),
     learned: &mut Learned,
     examples: &mut Vec<Example>,
@@ -134,10 +154,13 @@ fn negative(
     let path = path.as_deref().or(work.map(|work| work.path));
     let artifact = work.map(|work| work.artifact);
     let next = || {
-        works.iter().position(|next| {
-            let is_same = path == Some(next.path) || (path.is_none() && artifact == Some(next.artifact));
-            next.start > position && is_same && next.is_good()
-        })
+        let same = match (path, artifact) {
+            (Some(path), _) => lookup.by_path.get(path),
+            (None, Some(artifact)) => lookup.by_artifact.get(artifact),
+            (None, None) => None,
+        };
+        let later = same?.iter().copied().skip_while(|next| works[*next].start <= position);
+        later.take(MAX_LATER).find(|next| works[*next].is_good())
     };
     let follower = if corrected.is_none() { next() } else { None };
     let chosen = corrected.as_deref().or_else(|| works[follower?].code);
@@ -182,32 +205,63 @@ fn negative(
     keep(example, examples);
 }
 
-/// The work that a correction is about: the one it answers, the one it names, or the last before it.
-fn target(works: &[Work<'_>], position: usize, event: &Event) -> Option<usize> {
-    let EventKind::UserCorrection { source, subject, path, original, .. } = &event.kind else { return None };
-    let last = |is_meant: &dyn Fn(&Work<'_>) -> bool| {
-        let before = works.iter().enumerate().filter(|(_, work)| work.end < position && is_meant(work));
-        before.max_by_key(|(_, work)| work.end).map(|(number, _)| number)
-    };
-    let is_at_path = |work: &Work<'_>| path.as_deref().is_none_or(|path| path == work.path);
-    let by_parent = || {
-        let parent = event.parent?;
-        last(&|work| work.events.contains(&parent))
-    };
-    let by_original = || {
-        let original = original.as_deref()?;
-        last(&|work| work.code == Some(original))
-    };
-    let by_subject = || {
-        let subject = subject.as_deref()?;
-        last(&|work| work.proposal == Some(subject) && is_at_path(work))
-    };
-    let by_path = || path.as_deref().and_then(|path| last(&|work| work.path == path));
-    let by_place = || {
-        let is_said = *source == CorrectionSource::Words && path.is_none() && original.is_none();
-        is_said.then(|| last(&|_| true)).flatten()
-    };
-    by_parent().or_else(by_original).or_else(by_subject).or_else(by_path).or_else(by_place)
+fn is_edit(event: &Event) -> bool {
+    matches!(event.kind, EventKind::UserCorrection { source: CorrectionSource::HandEdit, .. })
+}
+
+/// Where work is found, so that a session with thousands of corrections takes no longer than one with few.
+struct Lookup {
+    by_event: FxHashMap<Uuid, usize>,
+    by_code: FxHashMap<String, usize>,
+    /// In the order of their starts.
+    by_path: FxHashMap<String, Vec<usize>>,
+    by_artifact: FxHashMap<String, Vec<usize>>,
+    by_end: Vec<(usize, usize)>,
+}
+
+impl Lookup {
+    fn of(works: &[Work<'_>]) -> Self {
+        let mut lookup = Self {
+            by_event: FxHashMap::default(),
+            by_code: FxHashMap::default(),
+            by_path: FxHashMap::default(),
+            by_artifact: FxHashMap::default(),
+            by_end: by_end(works),
+        };
+        for (index, work) in works.iter().enumerate() {
+            lookup.by_event.extend(work.events.iter().map(|event| (*event, index)));
+            lookup.by_code.extend(work.code.map(|code| (code.to_owned(), index)));
+            lookup.by_path.entry(work.path.to_owned()).or_default().push(index);
+            lookup.by_artifact.entry(work.artifact.to_owned()).or_default().push(index);
+        }
+        lookup
+    }
+
+    /// The work that a correction is about: the one it answers, the one it names, or the last before it.
+    fn target(&self, works: &[Work<'_>], position: usize, event: &Event) -> Option<usize> {
+        let EventKind::UserCorrection { source, subject, path, original, .. } = &event.kind else {
+            return None;
+        };
+        let before = self.by_end.partition_point(|(end, _)| *end < position);
+        let earlier = || self.by_end[..before].iter().rev().map(|(_, index)| *index).take(MAX_LATER);
+        let by_parent = || event.parent.and_then(|parent| self.by_event.get(&parent).copied());
+        let by_original = || original.as_deref().and_then(|original| self.by_code.get(original).copied());
+        let by_subject = || {
+            let subject = subject.as_deref()?;
+            let is_at_path = |work: &Work<'_>| path.as_deref().is_none_or(|path| path == work.path);
+            earlier().find(|index| works[*index].proposal == Some(subject) && is_at_path(&works[*index]))
+        };
+        let by_path = || {
+            let at_path = self.by_path.get(path.as_deref()?)?;
+            let before = at_path.iter().copied().filter(|index| works[*index].end < position);
+            before.max_by_key(|index| works[*index].end)
+        };
+        let by_place = || {
+            let is_said = *source == CorrectionSource::Words && path.is_none() && original.is_none();
+            earlier().next().filter(|_| is_said)
+        };
+        by_parent().or_else(by_original).or_else(by_subject).or_else(by_path).or_else(by_place)
+    }
 }
 
 fn draft<'e>(session: &Session<'_>, work: &Work<'e>) -> Draft<'e> {

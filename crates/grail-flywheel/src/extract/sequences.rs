@@ -1,7 +1,7 @@
 //! Several tools that work together: a program that calls them, or calls one after the other.
 //!
 //! A later call has to depend on what an earlier one gave. In a program that can be seen. Between single calls only the arguments tell,
-//! because results are not kept: a short value that nobody had said before must come from a result.
+//! because results are not kept: a path or a dotted name that nobody had said before must come from a result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -204,21 +204,25 @@ fn finds_arguments(calls: &[ToolUse], request: &str, start: usize, session: &Ses
     false
 }
 
-/// Texts of one line, long enough to be told from others.
+/// Paths, addresses and dotted names: what one looks up rather than makes up.
 fn short_values(arguments: &Json) -> Vec<&str> {
     let mut values = Vec::new();
     let mut waiting = vec![arguments];
     while let Some(value) = waiting.pop() {
         match value {
-            Json::String(text) if (4..=MAX_FOUND_BYTES).contains(&text.len()) && !text.contains('\n') => {
-                values.push(text.as_str());
-            }
+            Json::String(text) if is_looked_up(text) => values.push(text.as_str()),
             Json::Array(items) => waiting.extend(items),
             Json::Object(fields) => waiting.extend(fields.values()),
             _ => {}
         }
     }
     values
+}
+
+fn is_looked_up(text: &str) -> bool {
+    (4..=MAX_FOUND_BYTES).contains(&text.len())
+        && !text.contains(char::is_whitespace)
+        && text.contains(['/', '.', ':', '#'])
 }
 
 /// What says that the session came to something: work that passed and was not sent back, or a person who is content. The events that

@@ -1,11 +1,14 @@
 //! The way of one artifact through a session: its attempts, how it ended, and what people thought of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
 use super::survey::Known;
 use crate::event::{Event, EventContext, EventKind, Problem, ProposalDecision};
+
+/// Who works on more things at once has given the first of them up.
+const MAX_OPEN: usize = 64;
 
 /// One artifact from the first attempt to the last.
 pub(super) struct Work<'e> {
@@ -52,30 +55,32 @@ pub(super) struct Attempt<'e> {
 struct Open<'e> {
     work: Work<'e>,
     attempt: u32,
+    /// What was tried last.
+    tried: &'e str,
 }
 
 /// All that was made in a session, in the order in which it began.
 pub(super) fn works(events: &[Event]) -> Vec<Work<'_>> {
     let mut works: Vec<Work<'_>> = Vec::new();
-    let mut open: BTreeMap<&str, Open<'_>> = BTreeMap::new();
+    let mut open: Vec<Open<'_>> = Vec::new();
     // Where nobody says how generating went, the checks themselves do.
     let told: BTreeSet<&str> = events.iter().filter_map(|event| told_path(&event.kind)).collect();
     for (position, event) in events.iter().enumerate() {
         match &event.kind {
             EventKind::Retry { query, artifact, path, attempt, problems, original, corrected, passed } => {
-                let continues = open.get(path.as_str()).is_some_and(|open| open.attempt < *attempt);
-                if !continues && let Some(abandoned) = open.remove(path.as_str()) {
-                    works.push(abandoned.work);
-                }
-                let chain = open.entry(path).or_insert_with(|| Open {
-                    work: Work::new(event, position, artifact, path, query),
-                    attempt: 0,
-                });
+                let mut chain = continued(&mut open, &mut works, path, *attempt, original)
+                    .unwrap_or_else(|| Open::new(event, position, artifact, path, query));
                 chain.attempt = *attempt;
+                chain.tried = corrected;
+                chain.work.path = path;
                 chain.work.attempts.push(Attempt { code: original, problems });
                 chain.work.had_retries = true;
                 chain.work.code = passed.then_some(corrected);
                 chain.work.note(event, position);
+                open.push(chain);
+                if open.len() > MAX_OPEN {
+                    works.push(open.remove(0).work);
+                }
             }
             EventKind::Generation {
                 artifact,
@@ -89,7 +94,7 @@ pub(super) fn works(events: &[Event]) -> Vec<Work<'_>> {
                 path,
                 ..
             } => {
-                let mut work = match open.remove(path.as_str()) {
+                let mut work = match take_at(&mut open, path) {
                     Some(open) => open.work,
                     None => Work::new(event, position, artifact, path, request),
                 };
@@ -106,48 +111,72 @@ pub(super) fn works(events: &[Event]) -> Vec<Work<'_>> {
             EventKind::DomainValidation { artifact, path, code, passed, problems, .. }
                 if !told.contains(path.as_str()) =>
             {
-                let chain = open.entry(path).or_insert_with(|| Open {
-                    work: Work::new(event, position, artifact, path, ""),
-                    attempt: 0,
-                });
+                let mut chain = take_at(&mut open, path)
+                    .unwrap_or_else(|| Open::new(event, position, artifact, path, ""));
                 chain.work.note(event, position);
-                match passed {
-                    true => {
-                        chain.work.code = Some(code);
-                        chain.work.left = problems;
-                        works.extend(open.remove(path.as_str()).map(|open| open.work));
-                    }
-                    false => {
-                        chain.work.attempts.push(Attempt { code, problems });
-                        chain.work.had_retries = true;
-                    }
+                if *passed {
+                    chain.work.code = Some(code);
+                    chain.work.left = problems;
+                    works.push(chain.work);
+                } else {
+                    chain.work.attempts.push(Attempt { code, problems });
+                    chain.work.had_retries = true;
+                    open.push(chain);
                 }
             }
             _ => {}
         }
     }
-    works.extend(open.into_values().map(|open| open.work));
+    works.extend(open.into_iter().map(|open| open.work));
     works.sort_by_key(|work| (work.start, work.end));
     works
 }
 
+/// The chain that another attempt goes on with: the one whose last code it mends, wherever that was meant to be, or the one at its path.
+fn continued<'e>(
+    open: &mut Vec<Open<'e>>,
+    works: &mut Vec<Work<'e>>,
+    path: &str,
+    attempt: u32,
+    original: &str,
+) -> Option<Open<'e>> {
+    let goes_on = |chain: &Open<'_>| chain.attempt < attempt;
+    let mends = open.iter().rposition(|chain| goes_on(chain) && chain.tried == original);
+    let at_path = || open.iter().rposition(|chain| goes_on(chain) && chain.work.path == path);
+    if let Some(place) = mends.or_else(at_path) {
+        return Some(open.remove(place));
+    }
+    // A new chain at the same path: the old one has ended.
+    works.extend(take_at(open, path).map(|open| open.work));
+    None
+}
+
+fn take_at<'e>(open: &mut Vec<Open<'e>>, path: &str) -> Option<Open<'e>> {
+    let place = open.iter().rposition(|chain| chain.work.path == path)?;
+    Some(open.remove(place))
+}
+
 /// What the proposals that the work went into came to, and what was said right after it.
 pub(super) fn decide<'e>(works: &mut [Work<'e>], events: &'e [Event], known: &Known) {
+    let by_end = by_end(works);
+    let mut without_proposal = 0;
     for (position, event) in events.iter().enumerate() {
         match &event.kind {
             EventKind::Proposal { proposal, decision: ProposalDecision::Made, paths, .. } => {
-                let is_part = |work: &&mut Work<'_>| {
-                    let is_named = paths.is_empty() || paths.iter().any(|path| path == work.path);
-                    work.end < position && work.proposal.is_none() && is_named
-                };
-                for work in works.iter_mut().filter(is_part) {
-                    work.proposal = Some(proposal);
+                // A proposal is about what was finished since the one before it.
+                let before = by_end.partition_point(|(end, _)| *end < position);
+                for (_, index) in &by_end[without_proposal.min(before)..before] {
+                    let work = &mut works[*index];
+                    if paths.is_empty() || paths.iter().any(|path| path == work.path) {
+                        work.proposal = Some(proposal);
+                    }
                 }
+                without_proposal = before;
             }
             EventKind::UserConfirmation { subject: None, .. } => {
-                let last = works.iter_mut().filter(|work| work.end < position).max_by_key(|work| work.end);
-                if let Some(work) = last {
-                    work.judge(Standing::Liked, event.id);
+                let before = by_end.partition_point(|(end, _)| *end < position);
+                if let Some((_, last)) = by_end[..before].last() {
+                    works[*last].judge(Standing::Liked, event.id);
                 }
             }
             _ => {}
@@ -165,6 +194,20 @@ pub(super) fn decide<'e>(works: &mut [Work<'e>], events: &'e [Event], known: &Kn
         for said in known.confirmed.get(proposal).into_iter().flatten() {
             work.judge(Standing::Liked, *said);
         }
+    }
+}
+
+/// Ends and indices of works, in the order of their ends.
+pub(super) fn by_end(works: &[Work<'_>]) -> Vec<(usize, usize)> {
+    let mut ends: Vec<(usize, usize)> =
+        works.iter().enumerate().map(|(index, work)| (work.end, index)).collect();
+    ends.sort_unstable();
+    ends
+}
+
+impl<'e> Open<'e> {
+    fn new(event: &'e Event, position: usize, artifact: &'e str, path: &'e str, request: &'e str) -> Self {
+        Self { work: Work::new(event, position, artifact, path, request), attempt: 0, tried: "" }
     }
 }
 

@@ -87,6 +87,20 @@ fn two_artifacts_that_are_made_in_turns_have_chains_of_their_own() {
 }
 
 #[test]
+fn a_chain_goes_on_under_another_path() {
+    // The model gave the artifact another name on the way.
+    let chain = session("a")
+        .wants("make a card")
+        .retries("user_card.py", 1, &["suffix"], "one", "two", false)
+        .retries("card.py", 2, &["view"], "two", "three", true)
+        .makes("card.py", "three, fixed", 2);
+    insta::assert_snapshot!(told(&extracted(vec![chain]).examples), @r#"
+    corrective make a card [suffix] "three, fixed" not "one" ×1.50 from 1,2,3,4
+    corrective make a card [view] "three, fixed" not "two" ×1.50 from 1,2,3,4
+    "#);
+}
+
+#[test]
 fn after_retries_code_is_right_only_if_a_person_says_so() {
     let chain = |name: &str| {
         session(name)
@@ -155,6 +169,21 @@ fn an_edit_by_hand_is_a_negative_of_the_session_that_made_the_file() {
     insta::assert_snapshot!(told(&made.examples), @r#"negative make a card [] "edited" not "first" ×2.00 from 1,2,1"#);
     assert_eq!(made.examples[0].origin.session.as_deref(), Some("a"));
     assert_eq!(made.examples[0].origin.branch.as_deref(), Some("feature"));
+}
+
+#[test]
+fn of_several_edits_by_hand_the_last_is_right() {
+    let edit = |corrected: Option<&'static str>| {
+        move |script: Script| {
+            script.corrects("", CorrectionSource::HandEdit, Some("card.py"), Some("first"), corrected)
+        }
+    };
+    let made = session("a").wants("make a card").makes("card.py", "first", 0);
+    let made = edit(Some("third"))(edit(Some("second"))(made));
+    insta::assert_snapshot!(told(&extracted(vec![made]).examples), @r#"negative make a card [] "third" not "first" ×2.00 from 1,2,4"#);
+    // A file that was deleted was not meant.
+    let made = session("a").wants("make a card").makes("card.py", "first", 0);
+    insta::assert_snapshot!(told(&extracted(vec![edit(None)(made)]).examples), @r#"negative make a card [] - not "first" ×2.00 from 1,2,3"#);
 }
 
 #[test]
@@ -448,6 +477,21 @@ fn branches_yield_what_they_are_expected_to() {
     closed, 2 retries: 2 = corrective corrective (0.75 0.75)
     closed, 3 retries: 3 = corrective corrective corrective (0.75 0.75 0.75)
     ");
+}
+
+#[test]
+fn one_session_of_everything_takes_no_longer_than_many() {
+    let mut script = session("a").wants("make a card");
+    for number in 0..5000 {
+        script = script
+            .makes("card.py", &format!("code {number}"), 0)
+            .objects("no")
+            .retries(&format!("{number}.py"), 1, &["view"], "one", "two", false)
+            .confirms();
+    }
+    let made = extracted(vec![script]);
+    assert_eq!(made.events, 20_001);
+    assert_eq!(made.examples.len(), 5000);
 }
 
 /// A session with something of everything.
