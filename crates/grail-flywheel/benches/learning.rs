@@ -1,6 +1,6 @@
 //! What learning costs: events to examples, examples to those that are kept, and the split with its proof.
 //!
-//! `learning COUNT` measures so many events and prints one JSON object.
+//! `learning COUNT` measures so many events and prints one JSON object; `learning COUNT extract` stops when there are examples.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark talks, and ends when it cannot")]
 
@@ -24,17 +24,27 @@ const WORDS: [&str; 24] = [
 
 fn main() {
     let count = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
-    println!("{:#}", measure(count));
+    let only_extracts = std::env::args().any(|argument| argument == "extract");
+    println!("{:#}", measure(count, only_extracts));
 }
 
-fn measure(count: usize) -> Value {
+fn measure(count: usize, only_extracts: bool) -> Value {
     let events: Vec<Event> = (0..).flat_map(session).take(count).collect();
     let bytes: usize = events.iter().map(|event| serde_json::to_string(event).unwrap().len()).sum();
     let (extraction, extracting) = timed(|| extract(events, &ExtractSettings::default()));
+    let extracted = extraction.examples.len();
+    if only_extracts {
+        return json!({
+            "events": count,
+            "megabytes": bytes / 1_000_000,
+            "sessions": extraction.sessions,
+            "extracted": extracted,
+            "seconds": {"extract": extracting},
+        });
+    }
     let project = Project { root: PathBuf::from("."), config: Config::default() };
     let library = Library::built_in();
     let validator = RuleValidator::new(&project, &library);
-    let extracted = extraction.examples.len();
     let (curated, curating) = timed(|| curate(extraction.examples, &CurateSettings::default(), &validator));
     let kept = curated.kept.len();
     let (split, splitting) = timed(|| split(curated.kept, &[], &SplitSettings::default()));

@@ -90,6 +90,9 @@ impl Default for CurateSettings {
     }
 }
 
+/// How the marks begin that stand in the place of secrets.
+const REDACTED: &str = "[redacted:";
+
 /// Drops what is not true, not new or too much, and balances the rest.
 pub fn curate(examples: Vec<Example>, settings: &CurateSettings, validator: &dyn Validator) -> Curated {
     let mut curated = Curated { before: Counts::of(&examples), ..Curated::default() };
@@ -155,12 +158,19 @@ fn validate(ranked: Vec<Ranked>, validator: &dyn Validator, curated: &mut Curate
     let verdicts = validator.validate_all(&examples);
     let mut valid = Vec::with_capacity(examples.len());
     for ((example, is_accepted), verdict) in examples.into_iter().zip(accepted).zip(verdicts) {
+        let verdict = if is_redacted(&example) { Err(Reason::Redacted) } else { verdict };
         match verdict {
             Ok(()) => valid.push(Ranked { example, is_accepted }),
             Err(reason) => curated.dropped.push((example, reason)),
         }
     }
     valid
+}
+
+fn is_redacted(example: &Example) -> bool {
+    let is_marked = |text: &str| text.contains(REDACTED);
+    example.chosen.as_deref().is_some_and(is_marked)
+        || example.calls.iter().any(|call| is_marked(&call.arguments.to_string()))
 }
 
 /// The best first: what a person accepted, then what weighs most. The rest of the order is arbitrary, and always the same.

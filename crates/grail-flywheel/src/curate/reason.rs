@@ -9,6 +9,8 @@ use serde::Serialize;
 pub enum Reason {
     /// A person said no.
     Rejected,
+    /// Something secret was taken out of the answer: what stands in its place must not be learned.
+    Redacted,
     /// The answer does not parse.
     Syntax { message: String },
     /// The answer breaks rules that hold today.
@@ -34,6 +36,7 @@ impl Reason {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Rejected => "rejected",
+            Self::Redacted => "redacted",
             Self::Syntax { .. } => "syntax",
             Self::Rules { .. } => "rules",
             Self::Types { .. } => "types",
@@ -53,6 +56,7 @@ impl fmt::Display for Reason {
             |rules: &[String]| rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
         match self {
             Self::Rejected => write!(formatter, "a person rejected it"),
+            Self::Redacted => write!(formatter, "something secret was taken out of the answer"),
             Self::Syntax { message } => write!(formatter, "the answer does not parse: {message}"),
             Self::Rules { rules, message } => {
                 write!(formatter, "the answer breaks {} today: {message}", named(rules))

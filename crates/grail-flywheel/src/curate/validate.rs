@@ -211,22 +211,40 @@ impl<'v> RuleValidator<'v> {
         if holds || has_others { Ok(()) } else { Err(Reason::LabelGone { rules: example.rules.clone() }) }
     }
 
-    /// Checks all answers for types in one run, and drops those with errors.
+    /// Checks all answers for types in one run and drops those with errors; and what should not be answered for its types, if it has none.
     fn judge_types(&self, examples: &[Example], verdicts: &mut [Result<(), Reason>]) {
-        let wanted: Vec<usize> = (0..examples.len())
-            .filter(|index| {
-                verdicts[*index].is_ok() && is_code(&examples[*index]) && examples[*index].chosen.is_some()
-            })
-            .collect();
-        if wanted.is_empty() {
+        let mut files: Vec<(usize, &str)> = Vec::new();
+        let mut labels: Vec<usize> = Vec::new();
+        for (index, example) in examples.iter().enumerate().filter(|(index, _)| verdicts[*index].is_ok()) {
+            if let Some(chosen) = example.chosen.as_deref().filter(|_| is_code(example)) {
+                files.push((index, chosen));
+            }
+        }
+        let answers = files.len();
+        for (index, example) in examples.iter().enumerate().filter(|(index, _)| verdicts[*index].is_ok()) {
+            let is_about_types = example.example_type == ExampleType::Corrective
+                && !example.problems.is_empty()
+                && example.problems.iter().all(|problem| problem.layer == "types");
+            if let Some(rejected) = example.rejected.as_deref().filter(|_| is_about_types) {
+                files.push((index, rejected));
+                labels.push(index);
+            }
+        }
+        if files.is_empty() {
             return;
         }
-        let found = match type_errors(self.project, examples, &wanted) {
+        let texts: Vec<&str> = files.iter().map(|(_, text)| *text).collect();
+        let found = match type_errors(self.project, &texts) {
             Ok(found) => found,
             Err(note) => return self.note(note),
         };
-        for (index, message) in found {
-            verdicts[index] = Err(Reason::Types { message });
+        for (place, index) in labels.into_iter().enumerate() {
+            if !found.contains_key(&(answers + place)) {
+                verdicts[index] = Err(Reason::LabelGone { rules: examples[index].rules.clone() });
+            }
+        }
+        for (place, message) in found.into_iter().filter(|(place, _)| *place < answers) {
+            verdicts[files[place].0] = Err(Reason::Types { message });
         }
     }
 }
@@ -273,14 +291,10 @@ fn safe_path(path: Option<&str>) -> String {
     path.filter(is_safe).unwrap_or(NO_PLACE).to_owned()
 }
 
-/// The first error of types of each of these examples that has one. They lie together in a folder beside the project's own files, so that
-/// they can import them; what they import from beside their own place cannot be found there and is not held against them.
+/// The first error of types of each of these files that has one, by its place. They lie together in a folder beside the project's own, so
+/// that they can import them; what they import from beside their own place cannot be found there and is not held against them.
 #[cfg(unix)]
-fn type_errors(
-    project: &Project,
-    examples: &[Example],
-    wanted: &[usize],
-) -> Result<Vec<(usize, String)>, String> {
+fn type_errors(project: &Project, texts: &[&str]) -> Result<BTreeMap<usize, String>, String> {
     let folder = tempfile::TempDir::with_prefix("grail-types-")
         .map_err(|error| format!("types were not checked: {error}"))?;
     let failed = |error: std::io::Error| format!("types were not checked: {error}");
@@ -294,11 +308,10 @@ fn type_errors(
     }
     std::fs::create_dir(root.join(TYPES_FOLDER)).map_err(failed)?;
     let mut paths: BTreeMap<String, usize> = BTreeMap::new();
-    for index in wanted {
-        let path = format!("{TYPES_FOLDER}/example_{index}.py");
-        std::fs::write(root.join(&path), examples[*index].chosen.as_deref().unwrap_or_default())
-            .map_err(failed)?;
-        paths.insert(path, *index);
+    for (place, text) in texts.iter().enumerate() {
+        let path = format!("{TYPES_FOLDER}/example_{place}.py");
+        std::fs::write(root.join(&path), text).map_err(failed)?;
+        paths.insert(path, place);
     }
     let files: Vec<Arc<str>> = paths.keys().map(|path| Arc::from(path.as_str())).collect();
     let copy = Project { root, config: project.config.clone() };
@@ -321,10 +334,10 @@ fn type_errors(
             }
         }
     }
-    Ok(found.into_iter().collect())
+    Ok(found)
 }
 
 #[cfg(not(unix))]
-fn type_errors(_: &Project, _: &[Example], _: &[usize]) -> Result<Vec<(usize, String)>, String> {
+fn type_errors(_: &Project, _: &[&str]) -> Result<BTreeMap<usize, String>, String> {
     Err("types were not checked: that needs links to the project's files".to_owned())
 }

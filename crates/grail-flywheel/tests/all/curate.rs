@@ -194,10 +194,20 @@ fn types_are_checked_once_for_all_where_a_checker_is_installed() {
         (example.artifact, example.path) = (None, Some("a.py".to_owned()));
         example
     };
+    let mended = |rejected: &str| {
+        let mut example =
+            example(ExampleType::Corrective, "write it", Some("total: str = '3'\n"), Some(rejected));
+        (example.artifact, example.path) = (None, Some("a.py".to_owned()));
+        example.problems = vec![problem("types", "invalid-assignment")];
+        example.rules = vec!["invalid-assignment".to_owned()];
+        example
+    };
     let verdicts = validator.validate_all(&[
         code("import shop\n\ntotal: int = shop.price() * 2\n"),
         code("import shop\n\ntotal: str = shop.price()\n"),
         code("from .beside import something\n\nprint(something)\n"),
+        mended("total: str = 3\n"),
+        mended("total: str = 'three'\n"),
     ]);
     assert_eq!(validator.notes(), Vec::<String>::new());
     assert!(verdicts[0].is_ok() && verdicts[2].is_ok(), "{verdicts:?}");
@@ -233,6 +243,13 @@ fn people_have_the_last_word_and_still_it_has_to_be_true() {
     assert!(curated.kept[0].chosen.as_ref().unwrap().contains("h3"));
     assert_eq!(curated.kept[0].id, curated.kept[0].content_id());
     assert_eq!(curated.reasons, BTreeMap::from([("rejected".to_owned(), 1), ("syntax".to_owned(), 1)]));
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_secret_is_not_learned() {
+    let secret = positive("send a mail", "send('[redacted:email-address]')\n");
+    let curated = curate(vec![secret], &CurateSettings::default(), &Content);
+    assert_eq!(reasons(&curated), ["something secret was taken out of the answer"]);
 }
 
 #[test]
