@@ -122,6 +122,8 @@ fn sentences(text: &str) -> Vec<Vec<Word>> {
         end_word(&mut word, &mut words, is_quoted);
         match character {
             '`' => is_quoted = !is_quoted,
+            // A line may break anywhere; an empty line ends what was said.
+            '\n' if next != Some('\n') => {}
             '.' | '!' | '?' | ';' | '\n' | '…' => {
                 is_quoted = false;
                 if !words.is_empty() {

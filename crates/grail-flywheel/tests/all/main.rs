@@ -12,6 +12,7 @@ mod extract;
 mod fields;
 mod git_scratch;
 mod index;
+mod likeness;
 mod log_reader;
 mod log_writer;
 mod metrics;
