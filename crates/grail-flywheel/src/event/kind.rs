@@ -17,7 +17,8 @@ pub enum EventKind {
     /// A skill came nearer to being used.
     Skill {
         skill: String,
-        #[serde(default, skip_serializing_if = "String::is_empty")]
+        // `version` is the event's own: one line has each name once.
+        #[serde(default, rename = "skill_version", skip_serializing_if = "String::is_empty")]
         version: String,
         stage: SkillStage,
     },

@@ -160,7 +160,7 @@ impl Session {
     }
 
     pub(crate) fn skill(&mut self, skill: &str, stage: SkillStage) -> &mut Self {
-        self.event(EventKind::Skill { skill: skill.to_owned(), version: String::new(), stage })
+        self.event(EventKind::Skill { skill: skill.to_owned(), version: "1.2.0".to_owned(), stage })
     }
 
     pub(crate) fn validation(
