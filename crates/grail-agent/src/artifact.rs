@@ -5,21 +5,26 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use grail_code::{Source, parse_module};
+use grail_flywheel::EventKind;
+use grail_flywheel::event::Problem as EventProblem;
+use grail_model::Usage;
 use grail_rules::layers::tests::{Runner, TestSettings, choose_runner};
 use grail_rules::layers::{self, LayerContext, LayerReport, LayerStatus};
 use grail_rules::{
-    ArtifactKind, Checker, FileUnderCheck, Finding, Layer, Pack, PythonRules, Safety, syntax_findings,
+    ArtifactKind, Checker, FileUnderCheck, Finding, Layer, Pack, PythonRules, Safety, Suppressions,
+    syntax_findings,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
-use crate::event::EventKind;
+use crate::dialogue::tokens;
 use crate::shadow::Shadow;
 use crate::style::Style;
-use crate::workspace::Workspace;
+use crate::workspace::{CheckedArtifact, Workspace};
 
 /// More findings are counted, not told: a model mends the first ones first.
 const MAX_TOLD: usize = 20;
@@ -111,7 +116,7 @@ pub fn check_artifact(
     artifact: &ArtifactCode,
     settings: &ArtifactSettings,
 ) -> Result<ArtifactReport, AgentError> {
-    let (_, kind) = find_kind(workspace, &artifact.artifact_type)?;
+    let (pack, kind) = find_kind(workspace, &artifact.artifact_type)?;
     if artifact.code.len() > MAX_CODE_BYTES {
         return Err(AgentError::Other {
             message: format!("the code has more than {MAX_CODE_BYTES} bytes"),
@@ -126,6 +131,7 @@ pub fn check_artifact(
         return Err(AgentError::Exists { path });
     }
     let (text, mut report) = check_text(workspace, Some(&kind.name), &path, &artifact.code)?;
+    let code = text.clone();
     if let Some(style) = settings.style.as_ref().filter(|_| report.success) {
         check_style(workspace, style, &text, &mut report);
     }
@@ -147,14 +153,56 @@ pub fn check_artifact(
         }
     }
     report.next = next_step(&report);
-    workspace.artifacts.push(report.clone());
-    workspace.session.emit(EventKind::ArtifactChecked {
-        kind: kind.name.clone(),
+    workspace.artifacts.push(CheckedArtifact { kind: kind.name.clone(), report: report.clone(), code });
+    let rules = workspace.rules_with_pack(&pack.name)?.hash().to_hex();
+    workspace.session.emit_check(EventKind::DomainValidation {
+        validator: format!("{}@{}", pack.name, &rules[..16]),
+        artifact: kind.name.clone(),
         path: report.path.clone(),
-        ok: report.success,
-        report: serde_json::to_value(&report).unwrap_or_default(),
+        code: artifact.code.clone(),
+        passed: report.success,
+        problems: report.event_problems(),
+        fixed: report.fixed.keys().cloned().collect(),
+        suppressed: suppressed_rules(&artifact.code),
+        types: report.passed(Layer::Types),
+        tests: report.passed(Layer::Tests),
     });
     Ok(report)
+}
+
+/// How an artifact came about.
+pub struct Making<'m> {
+    pub request: &'m str,
+    pub retries: usize,
+    pub skills: Vec<String>,
+    pub usage: Usage,
+    pub took: Duration,
+    /// Whether it became part of a proposal.
+    pub is_kept: bool,
+}
+
+/// Keeps what came of an artifact as an event, for better or worse.
+pub fn record_generation(workspace: &Workspace, checked: &CheckedArtifact, making: Making<'_>) {
+    let report = &checked.report;
+    workspace.session.emit(EventKind::Generation {
+        artifact: checked.kind.clone(),
+        request: making.request.to_owned(),
+        code: checked.code.clone(),
+        validated: report.success && making.is_kept,
+        types: report.passed(Layer::Types),
+        tests: report.passed(Layer::Tests),
+        problems: report.event_problems(),
+        retries: making.retries.try_into().unwrap_or(u32::MAX),
+        path: report.path.clone(),
+        skills: making.skills,
+        tokens: tokens(making.usage),
+        milliseconds: making.took.as_millis().try_into().unwrap_or(u64::MAX),
+    });
+}
+
+/// Rules that comments in a text silence.
+fn suppressed_rules(code: &str) -> Vec<String> {
+    Suppressions::read(&parse_module(Source::from_text(code))).rules()
 }
 
 /// Syntax, rules and safe fixes for a text that is meant to be at `path`. The text comes back as fixing left it.
@@ -324,10 +372,37 @@ impl ArtifactReport {
         }
     }
 
+    /// Whether a layer had its say, and what it said.
+    pub fn passed(&self, layer: Layer) -> Option<bool> {
+        let result = self.layers.iter().find(|result| result.layer == layer.name())?;
+        match result.status.as_str() {
+            "passed" => Some(true),
+            "failed" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The problems as events keep them.
+    pub fn event_problems(&self) -> Vec<EventProblem> {
+        self.problems.iter().map(EventProblem::from).collect()
+    }
+
     fn tell(&mut self, findings: &[Finding]) {
         let room = MAX_TOLD.saturating_sub(self.problems.len());
         self.problems.extend(findings.iter().take(room).map(Problem::from));
         self.more_problems += findings.len().saturating_sub(room);
+    }
+}
+
+impl From<&Problem> for EventProblem {
+    fn from(problem: &Problem) -> Self {
+        Self {
+            layer: problem.layer.clone(),
+            rule: problem.rule.clone(),
+            message: problem.message.clone(),
+            line: problem.line,
+            hint: problem.hint.clone(),
+        }
     }
 }
 

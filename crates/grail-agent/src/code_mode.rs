@@ -4,11 +4,17 @@
 //! becomes of it comes back as something the model can act on. A call that needs approval waits for it; the program cannot go round it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use grail_code::{Field, Kind, Source, parse_module};
+use grail_flywheel::EventKind;
+use grail_flywheel::event::{ResultSummary, summarise};
 use grail_model::ToolDefinition;
 use grail_sandbox::{
-    Call, Context, Ending, Outcome, Policies, Preset, Step, Suspended, Tool, ToolError, Toolset,
-    WorkerConfig, Workers,
+    Call, Context, Ending, Middleware, Next, Outcome, Policies, Preset, Step, Suspended, Tool, ToolError, Toolset,
+    Value, WorkerConfig, Workers,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +22,8 @@ use serde_json::{Value as Json, json};
 use tokio::sync::OnceCell;
 
 use crate::AgentError;
-use crate::dialogue::refused;
+use crate::dialogue::{record_call, refused};
+use crate::session::Session;
 use crate::workspace::Workspace;
 use crate::written_tool::DEFINE_TOOL;
 
@@ -26,19 +33,22 @@ pub const EXECUTE_CODE: &str = "execute_code";
 pub struct CodeMode {
     context: Context,
     tools: Toolset,
+    session: Arc<Session>,
 }
 
 impl CodeMode {
     pub async fn start(workspace: &Workspace, tools: Toolset) -> Result<Self, AgentError> {
         // Programs call tools; new ones are defined where a person can see them.
         let tools = tools.filter(|tool| ![DEFINE_TOOL, EXECUTE_CODE].contains(&tool.name()));
+        let session = Arc::clone(&workspace.session);
+        let tools = tools.wrap(RecordCalls(Arc::clone(&session)));
         let workers = Workers::start(WorkerConfig::new(workspace.program.clone())).await?;
         let policy = Policies::default()
             .resolve(Preset::AiAgent.name())
             .map_err(|error| AgentError::Other { message: error.to_string(), hint: None })?;
         let context =
             Context::builder().tools(tools.clone()).policy(policy).result_optional().build(workers)?;
-        Ok(Self { context, tools })
+        Ok(Self { context, tools, session })
     }
 
     pub fn definition() -> ToolDefinition {
@@ -61,8 +71,26 @@ impl CodeMode {
         self.context.stubs()
     }
 
-    /// Runs a program. Calls that need approval are put to `is_allowed`.
+    /// Runs a program. Calls that need approval are put to `is_allowed`. The program and each of its calls are events.
     pub async fn run(&self, code: &str, is_allowed: &(dyn Fn(&str, &Json) -> bool + Sync)) -> Json {
+        let started = Instant::now();
+        let told = self.run_unrecorded(code, is_allowed).await;
+        let result = match told.get("error") {
+            Some(error) => ResultSummary::failed(error["outcome"].as_str().unwrap_or("unknown")),
+            None => summarise(&told["value"]),
+        };
+        self.session.emit(EventKind::SandboxRun {
+            query: self.session.request(),
+            code: code.to_owned(),
+            result,
+            tools: called_tools(code, &self.tools),
+            fields_accessed: Vec::new(),
+            microseconds: started.elapsed().as_micros().try_into().unwrap_or(u64::MAX),
+        });
+        told
+    }
+
+    async fn run_unrecorded(&self, code: &str, is_allowed: &(dyn Fn(&str, &Json) -> bool + Sync)) -> Json {
         let mut step = self.context.start(code, Json::Null).await;
         loop {
             step = match step {
@@ -92,13 +120,49 @@ impl CodeMode {
             arguments: suspended.arguments().to_vec(),
             keywords: suspended.keywords().to_vec(),
         };
-        let named = self.tools.get(&call.tool).and_then(|tool| call.by_name(tool.signature()).ok());
-        named.map(Json::Object).unwrap_or_else(|| {
-            let arguments: Vec<Json> = call.arguments.iter().map(grail_sandbox::Value::to_json).collect();
-            let keywords = call.keywords.iter().map(|(name, value)| (name.clone(), value.to_json()));
-            json!({"arguments": arguments, "keywords": keywords.collect::<serde_json::Map<_, _>>()})
-        })
+        shown_arguments(&call, self.tools.get(&call.tool))
     }
+}
+
+fn shown_arguments(call: &Call, tool: Option<&Tool>) -> Json {
+    let named = tool.and_then(|tool| call.by_name(tool.signature()).ok());
+    named.map(Json::Object).unwrap_or_else(|| {
+        let arguments: Vec<Json> = call.arguments.iter().map(Value::to_json).collect();
+        let keywords = call.keywords.iter().map(|(name, value)| (name.clone(), value.to_json()));
+        json!({"arguments": arguments, "keywords": keywords.collect::<serde_json::Map<_, _>>()})
+    })
+}
+
+/// Keeps each call of a program as an event.
+struct RecordCalls(Arc<Session>);
+
+impl std::fmt::Debug for RecordCalls {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("RecordCalls")
+    }
+}
+
+impl Middleware for RecordCalls {
+    fn call<'a>(&'a self, call: Call, next: Next<'a>) -> BoxFuture<'a, Result<Value, ToolError>> {
+        async move {
+            let started = Instant::now();
+            let tool = call.tool.clone();
+            let arguments = shown_arguments(&call, Some(next.tool()));
+            let result = next.run(call).await;
+            let told = result.as_ref().map(Value::to_json).map_err(Clone::clone);
+            record_call(&self.0, &tool, &arguments, &told, started.elapsed());
+            result
+        }
+        .boxed()
+    }
+}
+
+/// The tools that a program names in calls, in the order in which it does.
+fn called_tools(code: &str, tools: &Toolset) -> Vec<String> {
+    let parsed = parse_module(Source::from_text(code));
+    let calls = parsed.root().descendants().filter(|node| node.kind() == Kind::Call);
+    let names = calls.filter_map(|call| Some(call.child(Field::Func)?.text().to_owned()));
+    names.filter(|name| tools.get(name).is_some()).collect()
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -6,6 +6,8 @@
 
 use std::time::{Duration, Instant};
 
+use grail_flywheel::EventKind;
+use grail_flywheel::event::{ResultSummary, Tokens, ToolUse, bounded, summarise};
 use grail_model::{ChatEvent, ChatRequest, Message, Model, Reply, ToolCall, ToolDefinition, Usage, collect};
 use grail_sandbox::{Tool, ToolError, Toolset};
 use serde::{Deserialize, Serialize};
@@ -13,8 +15,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::AgentError;
 use crate::code_mode::{CodeMode, EXECUTE_CODE, program_in};
-use crate::event::EventKind;
 use crate::generate::tool_error;
+use crate::session::Session;
 use crate::workspace::Workspace;
 use crate::written_tool::{DEFINE_TOOL, keep_tool};
 
@@ -22,6 +24,9 @@ use crate::written_tool::{DEFINE_TOOL, keep_tool};
 const MAX_RESULT_BYTES: usize = 48 * 1024;
 /// Larger arguments are not passed on.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
+/// Longer texts among arguments are not kept in events: of what was called, and of what was only asked for.
+const MAX_KEPT_ARGUMENT: usize = 16 * 1024;
+const MAX_TOLD_ARGUMENT: usize = 256;
 /// More calls in one answer are not made.
 const MAX_CALLS: usize = 32;
 /// The same calls so often in a row lead nowhere.
@@ -186,7 +191,6 @@ impl<'d> Dialogue<'d> {
     /// Tells the model what is wrong, as a message of its own.
     pub fn retry(&mut self, reason: &str) {
         (self.watch)(Notice::Retrying { reason });
-        self.workspace.session.emit(EventKind::RetryAsked { reason: reason.to_owned() });
         self.messages.push(Message::user(reason));
     }
 
@@ -277,30 +281,29 @@ impl<'d> Dialogue<'d> {
         let problems = std::mem::take(&mut reply.problems);
         self.usage += reply.finish.usage;
         self.answered_by = Some(reply.finish.model.clone());
-        self.workspace.session.emit(EventKind::ModelAnswered {
-            model: reply.finish.model.clone(),
+        let session = &self.workspace.session;
+        session.answered_by(&reply.finish.model);
+        let told = |call: &ToolCall| ToolUse {
+            tool: call.name.clone(),
+            arguments: bounded(&call.arguments, MAX_TOLD_ARGUMENT),
+        };
+        session.emit(EventKind::ModelAnswer {
             text: reply.text.clone(),
-            tool_calls: reply.tool_calls.clone(),
-            usage: reply.finish.usage,
+            tools: reply.tool_calls.iter().map(told).collect(),
+            tokens: tokens(reply.finish.usage),
         });
         Ok((reply, problems))
     }
 
     async fn call(&mut self, call: &ToolCall) -> Result<Json, ToolError> {
         (self.watch)(Notice::Calling { tool: &call.name });
+        if call.name == EXECUTE_CODE && self.code.is_some() {
+            // Code mode keeps the program and every call in it.
+            return self.call_unrecorded(call).await;
+        }
+        let started = Instant::now();
         let result = self.call_unrecorded(call).await;
-        let (ok, told) = match &result {
-            Ok(value) => (true, value.clone()),
-            Err(error) => (false, json!({"error": error.to_string()})),
-        };
-        let event = match call.name == EXECUTE_CODE {
-            true => {
-                let code = call.arguments.get("code").and_then(Json::as_str).unwrap_or_default().to_owned();
-                EventKind::CodeRan { code, ok, result: told }
-            }
-            false => EventKind::ToolReturned { tool: call.name.clone(), ok, result: told },
-        };
-        self.workspace.session.emit(event);
+        record_call(&self.workspace.session, &call.name, &call.arguments, &result, started.elapsed());
         result
     }
 
@@ -368,7 +371,8 @@ impl<'d> Dialogue<'d> {
     fn is_allowed(&self, tool: &str, arguments: &Json) -> bool {
         let allowed = self.approver.allows(tool, arguments);
         let (tool, arguments) = (tool.to_owned(), arguments.clone());
-        self.workspace.session.emit(EventKind::ApprovalAsked { tool, arguments, allowed });
+        let arguments = bounded(&arguments, MAX_TOLD_ARGUMENT);
+        self.workspace.session.emit(EventKind::Approval { tool, arguments, allowed });
         allowed
     }
 
@@ -440,6 +444,32 @@ impl Prices {
     pub fn of(self, usage: Usage) -> f64 {
         (self.input * usage.input_tokens as f64 + self.output * usage.output_tokens as f64) / 1e6
     }
+}
+
+/// Keeps a call as an event: what was asked in full, what came back as its shape.
+pub fn record_call(
+    session: &Session,
+    tool: &str,
+    arguments: &Json,
+    result: &Result<Json, ToolError>,
+    took: Duration,
+) {
+    let result = match result {
+        Ok(value) => summarise(value),
+        Err(error) => ResultSummary::failed(error.exception.clone()),
+    };
+    session.emit(EventKind::ToolCall {
+        query: session.request(),
+        tool: tool.to_owned(),
+        arguments: bounded(arguments, MAX_KEPT_ARGUMENT),
+        result,
+        fields_accessed: Vec::new(),
+        microseconds: took.as_micros().try_into().unwrap_or(u64::MAX),
+    });
+}
+
+pub(crate) fn tokens(usage: Usage) -> Tokens {
+    Tokens { input: usage.input_tokens, output: usage.output_tokens }
 }
 
 /// A tool as a model is told about it.

@@ -7,7 +7,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
+use grail_flywheel::EventKind;
+use grail_flywheel::event::{CorrectionSource, Problem as EventProblem, SkillStage};
 use grail_code::{Field, Kind, Source, parse_module};
 use grail_model::prompt::tagged;
 use grail_model::template::{KindGuess, guess_kind};
@@ -18,11 +21,11 @@ use grail_skills::runnable::capabilities::infer_capabilities;
 
 use crate::AgentError;
 use crate::artifact::{
-    ArtifactCode, ArtifactReport, ArtifactSettings, Problem, check_artifact, find_kind, run_tools,
+    ArtifactCode, ArtifactReport, ArtifactSettings, Making, Problem, check_artifact, find_kind,
+    record_generation, run_tools,
 };
 use crate::code_mode::{CodeMode, fenced_blocks};
 use crate::dialogue::{Approver, Dialogue, DialogueLimits, Mode, NobodyApproves, Notice, Turn};
-use crate::event::EventKind;
 use crate::feature::{self, Part};
 use crate::models::TEMPLATE;
 use crate::prompt::briefing;
@@ -110,8 +113,12 @@ pub struct Generation<'g> {
 /// One artifact, and the conversation about it.
 struct Work<'g> {
     kind: String,
+    request: String,
     dialogue: Dialogue<'g>,
     summary: String,
+    started: Instant,
+    /// What earlier events have told of the tokens it took.
+    told: Usage,
 }
 
 impl<'g> Generation<'g> {
@@ -128,11 +135,8 @@ impl<'g> Generation<'g> {
         let style =
             settings.like.as_deref().map(|path| Style::of_file(workspace, path)).transpose()?.map(Arc::new);
         let planned = plan(workspace, model, intent, &settings).await?;
-        workspace.session.emit(EventKind::IntentStated {
-            intent: intent.to_owned(),
-            kind: planned.first().filter(|_| planned.len() == 1).map(|part| part.kind.clone()),
-            model: settings.model_name.clone(),
-        });
+        let kind = planned.first().filter(|_| planned.len() == 1).map(|part| part.kind.as_str());
+        workspace.session.emit_intent(intent, kind, &settings.model_name);
         let artifact_settings = ArtifactSettings {
             layers: settings.layers.clone(),
             style,
@@ -174,7 +178,16 @@ impl<'g> Generation<'g> {
     /// A person meant something else. What was made so far is dropped, the conversations are not.
     pub async fn correct(&mut self, text: &str) -> Result<Proposal, AgentError> {
         let text = check_intent(text)?.to_owned();
-        self.workspace.session.emit(EventKind::Corrected { text: text.clone() });
+        let staged = self.workspace.staging.staged();
+        let only = (staged.len() == 1).then(|| staged.into_iter().next()).flatten();
+        self.workspace.session.emit(EventKind::UserCorrection {
+            text: text.clone(),
+            source: CorrectionSource::Words,
+            subject: None,
+            path: only.as_ref().map(|(path, _)| path.clone()),
+            original: only.and_then(|(_, text)| text),
+            corrected: None,
+        });
         self.workspace.staging.clear();
         self.workspace.artifacts.clear();
         self.review.clear();
@@ -221,9 +234,13 @@ impl<'g> Generation<'g> {
         let habits = self.artifact_settings.style.as_ref().map_or(&[][..], |style| &style.habits);
         let told =
             briefing(workspace, Some((&pack.name, &kind)), habits, code.as_ref().map(CodeMode::stubs))?;
+        let session = &workspace.session;
+        for skill in told.offered.into_iter().filter(|_| self.made.is_empty()) {
+            session.emit(EventKind::Skill { skill, version: String::new(), stage: SkillStage::Offered });
+        }
         for (skill, version) in told.skills {
             if self.skills.insert(skill.clone(), version.clone()).is_none() {
-                workspace.session.emit(EventKind::SkillLoaded { skill, version });
+                session.emit(EventKind::Skill { skill, version, stage: SkillStage::Loaded });
             }
         }
         let mut dialogue = Dialogue::new(workspace, self.model, self.tools.clone(), code)
@@ -232,11 +249,31 @@ impl<'g> Generation<'g> {
             .watched_by(self.company.watch);
         dialogue.say(Message::system(told.text));
         dialogue.say(Message::user(request(workspace, &part.intent, &kind)));
-        Ok(Work { kind: kind.name.clone(), dialogue, summary: String::new() })
+        let (request, started) = (part.intent.clone(), Instant::now());
+        Ok(Work { kind: kind.name.clone(), request, dialogue, summary: String::new(), started, told: Usage::default() })
     }
 
-    /// Goes on with one part until something is handed in that passes.
+    /// Goes on with one part until something is handed in that passes. What came of it is an event.
     async fn finish(&mut self, work: &mut Work<'g>) -> Result<(), AgentError> {
+        let (seen, retries) = (self.workspace.artifacts.len(), self.retries);
+        let result = self.finish_unrecorded(work).await;
+        if let Some(checked) = self.workspace.artifacts.last_since(seen) {
+            let usage = work.dialogue.usage();
+            let making = Making {
+                request: &work.request,
+                retries: self.retries - retries,
+                skills: self.skills.keys().cloned().collect(),
+                usage: usage - work.told,
+                took: work.started.elapsed(),
+                is_kept: result.is_ok(),
+            };
+            (work.told, work.started) = (usage, Instant::now());
+            record_generation(self.workspace, &checked, making);
+        }
+        result
+    }
+
+    async fn finish_unrecorded(&mut self, work: &mut Work<'g>) -> Result<(), AgentError> {
         let (mut nudges, mut failed_tests) = (0, 0);
         // Why the last thing handed in was not even checked.
         let mut refused = None;
@@ -264,6 +301,7 @@ impl<'g> Generation<'g> {
                     });
                 }
                 self.retries += 1;
+                self.doubt(work, failures.iter().map(EventProblem::from).collect());
                 work.dialogue
                     .retry(&format!("Tests fail. Mend the code and hand it in again.\n{}", told(&failures)));
                 continue;
@@ -300,6 +338,13 @@ impl<'g> Generation<'g> {
         check_artifact(self.workspace, &artifact, &self.artifact_settings).map(drop)
     }
 
+    /// What passed its own check is wrong all the same.
+    fn doubt(&self, work: &Work<'g>, problems: Vec<EventProblem>) {
+        if let Some(checked) = self.workspace.artifacts.last_since(0) {
+            self.workspace.session.emit_doubt(&work.kind, checked.code, problems);
+        }
+    }
+
     /// What the project's tests say about everything staged, if they are to pass.
     fn failing_tests(&self) -> Result<Vec<Problem>, AgentError> {
         if self.settings.until_tests_pass.is_none() || !self.planned.is_empty() {
@@ -330,11 +375,12 @@ impl<'g> Generation<'g> {
             let code =
                 self.workspace.staging.staged().into_values().flatten().collect::<Vec<_>>().join("\n\n");
             let review = review_code(reviewer, &description, &code).await?;
-            self.workspace
-                .session
-                .emit(EventKind::Reviewed { report: serde_json::to_value(&review).unwrap_or_default() });
             let demand = review.demand();
             self.review = review.into_findings();
+            self.workspace.session.emit(EventKind::Review {
+                findings: count(self.review.len()),
+                must_mend: count(self.review.iter().filter(|finding| finding.must_be_mended()).count()),
+            });
             let Some(demand) = demand.filter(|_| round == 0) else { return Ok(()) };
             let mut made = std::mem::take(&mut self.made);
             for work in &mut made {
@@ -496,6 +542,10 @@ fn said(turn: &Turn) -> String {
         Turn::Said(text) => shortened(text),
         Turn::Called(_) => String::new(),
     }
+}
+
+fn count(length: usize) -> u32 {
+    length.try_into().unwrap_or(u32::MAX)
 }
 
 fn shortened(text: &str) -> String {

@@ -2,7 +2,7 @@
 //!
 //! A [`Workspace`] holds what the work is done with; whatever is written goes into its [`Staging`]. [`check_artifact`] takes code through
 //! the layers. A [`Dialogue`] is the loop between a model and its tools. What comes out is a [`Proposal`], which a person approves.
-//! Every step is an [`Event`].
+//! Every step is an event of the [`Session`].
 
 mod abilities;
 pub mod artifact;
@@ -11,7 +11,6 @@ pub mod code_mode;
 mod dialogue;
 pub mod embedder;
 mod error;
-mod event;
 pub mod feature;
 pub mod generate;
 pub mod model_tools;
@@ -20,6 +19,7 @@ pub mod prompt;
 mod proposal;
 pub mod review;
 pub mod rule_draft;
+mod session;
 mod shadow;
 pub mod skill_generator;
 mod staging;
@@ -37,11 +37,11 @@ pub use dialogue::{
     Approver, Called, Dialogue, DialogueLimits, Mode, NobodyApproves, Notice, Prices, Turn, definition,
 };
 pub use error::AgentError;
-pub use event::{Event, EventKind, EventSink, JsonlSink, NoEvents, RememberedEvents, Session};
 pub use proposal::{
     FileChecks, ModelIdentity, Proposal, ProposalState, ProposalStore, ProposedFile, ReviewFinding,
     RulesIdentity, StagedWork, propose_staged,
 };
+pub use session::Session;
 pub use shadow::{Shadow, ShadowFiles};
 pub use staging::{Staging, clean_path};
 pub use templates::{kind_words, template_model};

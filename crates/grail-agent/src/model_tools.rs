@@ -210,7 +210,7 @@ async fn make(
         );
         let proposal = start.await?.run().await?;
         workspace.stage_from(&beside)?;
-        beside.artifacts.since(0).into_iter().for_each(|report| workspace.artifacts.push(report));
+        beside.artifacts.all_since(0).into_iter().for_each(|checked| workspace.artifacts.push(checked));
         Ok::<Proposal, AgentError>(proposal)
     };
     let proposal = work.await.map_err(|error| tool_error(&error))?;

@@ -21,6 +21,8 @@ pub struct Briefing {
     pub text: String,
     /// Name and hash of what was told.
     pub skills: Vec<(String, String)>,
+    /// Names of what could be loaded.
+    pub offered: Vec<String>,
 }
 
 /// What every conversation begins with.
@@ -66,7 +68,8 @@ pub fn briefing(
              ```python\n{stubs}\n```\n"
         );
     }
-    Ok(Briefing { text, skills })
+    let offered = listing.skills.into_iter().map(|skill| skill.name).collect();
+    Ok(Briefing { text, skills, offered })
 }
 
 /// The rules that are about the kind, one line each.

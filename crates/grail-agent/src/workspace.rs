@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use grail_flywheel::{EventSink, NoEvents};
 use grail_project::{
     CONFIG_FILE, CheckConfig, Project, PythonFile, SourceRoots, WalkOptions, walk_python_files,
 };
@@ -16,7 +17,7 @@ use grail_skills::{Catalogue, Scopes, Trust, state_folder};
 use crate::AgentError;
 use crate::artifact::ArtifactReport;
 use crate::clock::{Clock, SystemClock};
-use crate::event::{EventSink, NoEvents, Session};
+use crate::session::Session;
 use crate::staging::Staging;
 use crate::written_tool::Shelf;
 
@@ -33,7 +34,7 @@ pub struct Workspace {
     pub program: PathBuf,
     pub clock: Arc<dyn Clock>,
     pub events: Arc<dyn EventSink>,
-    pub session: Session,
+    pub session: Arc<Session>,
     pub staging: Staging,
     /// What came of every artifact that was handed in.
     pub artifacts: ArtifactLog,
@@ -64,15 +65,24 @@ impl Surroundings {
 
 /// Reports in the order in which they came.
 #[derive(Default)]
-pub struct ArtifactLog(Mutex<Vec<ArtifactReport>>);
+pub struct ArtifactLog(Mutex<Vec<CheckedArtifact>>);
+
+/// An artifact as a check left it.
+#[derive(Clone, Debug)]
+pub struct CheckedArtifact {
+    pub kind: String,
+    pub report: ArtifactReport,
+    /// After fixes.
+    pub code: String,
+}
 
 impl ArtifactLog {
-    pub fn push(&self, report: ArtifactReport) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+    pub fn push(&self, checked: CheckedArtifact) {
+        self.entries().push(checked);
     }
 
     pub fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.entries().len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -81,12 +91,24 @@ impl ArtifactLog {
 
     /// Those after the first `count`.
     pub fn since(&self, count: usize) -> Vec<ArtifactReport> {
-        let reports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        reports.get(count..).unwrap_or_default().to_vec()
+        self.all_since(count).into_iter().map(|checked| checked.report).collect()
+    }
+
+    pub fn all_since(&self, count: usize) -> Vec<CheckedArtifact> {
+        self.entries().get(count..).unwrap_or_default().to_vec()
+    }
+
+    /// The last one after the first `count`.
+    pub fn last_since(&self, count: usize) -> Option<CheckedArtifact> {
+        self.entries().get(count..)?.last().cloned()
     }
 
     pub fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.entries().clear();
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<CheckedArtifact>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,6 +122,8 @@ impl Workspace {
         let configured: Vec<Target> = configured.filter_map(Result::ok).collect();
         let mut libraries = ProjectLibraries::read(&project.root, &[]);
         libraries.add_defaults(&configured, CONFIG_FILE);
+        let session = Session::new(clock.new_id()?, &project.root, Arc::clone(&events), Arc::clone(&clock));
+        session.work_with_settings(settings_hash(&project));
         Ok(Self {
             library: Library::discover(&project.root, home.as_deref()),
             libraries,
@@ -109,7 +133,7 @@ impl Workspace {
             home,
             python: SandboxedRules::new(ScriptRunner::new(program.clone())),
             program,
-            session: Session::new(clock.new_id()?, Arc::clone(&events), Arc::clone(&clock)),
+            session: Arc::new(session),
             clock,
             events,
             staging: Staging::new(&project.root),
@@ -215,6 +239,15 @@ impl Workspace {
             _ => None,
         }
     }
+}
+
+/// What the settings of a project hash to, and the version that reads them.
+fn settings_hash(project: &Project) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    // A file that cannot be read is no setting; whoever needs it says so.
+    hasher.update(&std::fs::read(project.root.join(CONFIG_FILE)).unwrap_or_default());
+    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 /// Folders with an `__init__.py`, relative to the root.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use grail_agent::generate::tool_error;
-use grail_agent::{AgentError, EventKind, Workspace};
+use grail_agent::{AgentError, Workspace};
+use grail_flywheel::EventKind;
+use grail_flywheel::event::CorrectionSource;
 use grail_sandbox::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,16 +49,6 @@ pub struct FeedbackReceipt {
     pub session: String,
 }
 
-impl Verdict {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Rejected => "rejected",
-            Self::Corrected => "corrected",
-        }
-    }
-}
-
 /// Keeps feedback as an event of the workspace's session.
 pub fn record_feedback(workspace: &Workspace, feedback: Feedback) -> Result<FeedbackReceipt, AgentError> {
     let wrong = |message: String, hint: &str| AgentError::Other { message, hint: Some(hint.to_owned()) };
@@ -82,11 +74,17 @@ pub fn record_feedback(workspace: &Workspace, feedback: Feedback) -> Result<Feed
             "give a `text` or the `corrected_code`",
         ));
     }
-    workspace.session.emit(EventKind::Feedback {
-        subject: subject.to_owned(),
-        verdict: feedback.verdict.name().to_owned(),
-        text: feedback.text,
-        corrected: feedback.corrected_code,
+    let (subject, text) = (Some(subject.to_owned()), feedback.text);
+    workspace.session.emit(match feedback.verdict {
+        Verdict::Accepted => EventKind::UserConfirmation { text, subject },
+        Verdict::Rejected | Verdict::Corrected => EventKind::UserCorrection {
+            text,
+            source: CorrectionSource::Feedback,
+            path: subject.clone().filter(|subject| subject.ends_with(".py")),
+            subject,
+            original: None,
+            corrected: feedback.corrected_code,
+        },
     });
     Ok(FeedbackReceipt { recorded: true, session: workspace.session.id.clone() })
 }

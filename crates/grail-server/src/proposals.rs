@@ -1,6 +1,7 @@
 //! What becomes of changes: kept as a proposal, and decided about, with the events that say so.
 
-use grail_agent::{AgentError, EventKind, Proposal, ProposalStore, Workspace};
+use grail_agent::{AgentError, Proposal, ProposalStore, Workspace};
+use grail_flywheel::event::ProposalDecision;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,12 +65,12 @@ pub(crate) fn keep(workspace: &Workspace, proposal: &Proposal) -> Result<(), Age
 }
 
 pub(crate) fn announce(workspace: &Workspace, proposal: &Proposal) {
-    workspace.session.emit(EventKind::ProposalMade { proposal: proposal.id.clone() });
+    workspace.session.emit_proposal(proposal, ProposalDecision::Made, None);
 }
 
 pub(crate) fn approve(workspace: &Workspace, id: &str) -> Result<Proposal, AgentError> {
     let (proposal, _) = store_of(workspace).approve(id, workspace.clock.as_ref())?;
-    workspace.session.emit(EventKind::ProposalApproved { proposal: proposal.id.clone() });
+    workspace.session.emit_proposal(&proposal, ProposalDecision::Approved, None);
     Ok(proposal)
 }
 
@@ -79,12 +80,12 @@ pub(crate) fn reject(
     reason: Option<String>,
 ) -> Result<Proposal, AgentError> {
     let proposal = store_of(workspace).reject(id, reason.clone(), workspace.clock.as_ref())?;
-    workspace.session.emit(EventKind::ProposalRejected { proposal: proposal.id.clone(), reason });
+    workspace.session.emit_proposal(&proposal, ProposalDecision::Rejected, reason);
     Ok(proposal)
 }
 
 pub(crate) fn revert(workspace: &Workspace, id: &str) -> Result<Proposal, AgentError> {
     let (proposal, _) = store_of(workspace).revert(id, workspace.clock.as_ref())?;
-    workspace.session.emit(EventKind::ProposalReverted { proposal: proposal.id.clone() });
+    workspace.session.emit_proposal(&proposal, ProposalDecision::Reverted, None);
     Ok(proposal)
 }

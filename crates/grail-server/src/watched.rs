@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use grail_agent::{Event, EventKind, EventSink};
+use grail_flywheel::event::{ProposalDecision, SkillStage};
+use grail_flywheel::{Event, EventKind, EventSink};
 use tokio::sync::broadcast;
 
 /// A listener that is slower than this misses the oldest.
@@ -26,26 +27,28 @@ impl WatchedEvents {
 }
 
 impl EventSink for WatchedEvents {
-    fn record(&self, event: &Event) {
-        self.inner.record(event);
-        if let Some(line) = line_about(&event.kind) {
+    fn record(&self, event: Event) {
+        if let Some(line) = line_about(&event) {
             // Nobody has to listen.
             let _ = self.sender.send(line);
         }
+        self.inner.record(event);
     }
 }
 
-fn line_about(event: &EventKind) -> Option<String> {
-    Some(match event {
-        EventKind::IntentStated { model, .. } => format!("asking the model `{model}`"),
-        EventKind::ModelAnswered { model, .. } => format!("`{model}` answered"),
-        EventKind::SkillLoaded { skill, .. } => format!("told the skill `{skill}`"),
-        EventKind::ArtifactChecked { path, ok: true, .. } => format!("`{path}` passed its checks"),
-        EventKind::ArtifactChecked { path, .. } => format!("`{path}` did not pass its checks"),
-        EventKind::RetryAsked { .. } => "told the model what is wrong".to_owned(),
-        EventKind::CodeRan { .. } => "ran a program in the sandbox".to_owned(),
-        EventKind::Reviewed { .. } => "reviewed the work".to_owned(),
-        EventKind::ProposalMade { proposal } => format!("made the proposal `{proposal}`"),
+fn line_about(event: &Event) -> Option<String> {
+    let model = event.context.model.as_deref().unwrap_or("unknown");
+    Some(match &event.kind {
+        EventKind::Intent { .. } => format!("asking the model `{model}`"),
+        EventKind::ModelAnswer { .. } => format!("`{model}` answered"),
+        EventKind::Skill { skill, stage: SkillStage::Loaded, .. } => format!("told the skill `{skill}`"),
+        EventKind::DomainValidation { path, passed: true, .. } => format!("`{path}` passed its checks"),
+        EventKind::DomainValidation { path, .. } => format!("`{path}` did not pass its checks"),
+        EventKind::SandboxRun { .. } => "ran a program in the sandbox".to_owned(),
+        EventKind::Review { .. } => "reviewed the work".to_owned(),
+        EventKind::Proposal { proposal, decision: ProposalDecision::Made, .. } => {
+            format!("made the proposal `{proposal}`")
+        }
         _ => return None,
     })
 }

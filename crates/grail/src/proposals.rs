@@ -1,7 +1,8 @@
 //! `grail proposals`: changes that wait for a person, and those that were decided.
 
 use clap::{Args, Subcommand};
-use grail_agent::{AgentError, EventKind, Proposal, ProposalState, ProposalStore, Workspace};
+use grail_agent::{AgentError, Proposal, ProposalState, ProposalStore, Workspace};
+use grail_flywheel::event::ProposalDecision;
 use serde_json::json;
 
 use crate::Exit;

@@ -120,6 +120,12 @@ pub struct ReviewFinding {
     pub message: String,
 }
 
+impl ReviewFinding {
+    pub fn must_be_mended(&self) -> bool {
+        self.weight == "must"
+    }
+}
+
 impl ProposalState {
     pub fn name(&self) -> &'static str {
         match self {

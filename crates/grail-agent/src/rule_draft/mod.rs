@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use grail_flywheel::EventKind;
+use grail_flywheel::event::ProposalDecision;
 use grail_model::Model;
 use grail_rules::{Origin, Pack, PythonRules, RuleProblem, SKILLS_FOLDER, test_rule};
 use grail_skills::check_skill_name;
 
 use crate::AgentError;
-use crate::event::EventKind;
 use crate::generate::{Company, check_intent};
 use crate::proposal::{Making, Proposal, ProposedFile};
 use crate::workspace::Workspace;
@@ -64,11 +65,7 @@ pub async fn draft_rule(
         RuleWriter::Template => "template",
         RuleWriter::Model { name, .. } => name,
     };
-    workspace.session.emit(EventKind::IntentStated {
-        intent: sentence.to_owned(),
-        kind: Some("rule".to_owned()),
-        model: name.to_owned(),
-    });
+    workspace.session.emit_intent(sentence, Some("rule"), name);
     let drafted = match writer {
         RuleWriter::Template => from_sentence(workspace, skill, sentence),
         RuleWriter::Model { model, .. } => {
@@ -77,10 +74,8 @@ pub async fn draft_rule(
     };
     let result = drafted.and_then(|(rule, making)| proposal(workspace, skill, &rule, sentence, name, making));
     match &result {
-        Ok(proposal) => {
-            workspace.session.emit(EventKind::ProposalMade { proposal: proposal.id.clone() });
-        }
-        Err(error) => workspace.session.emit(EventKind::Failed { reason: error.to_string() }),
+        Ok(proposal) => workspace.session.emit_proposal(proposal, ProposalDecision::Made, None),
+        Err(error) => drop(workspace.session.emit(EventKind::Failed { reason: error.to_string() })),
     }
     result
 }

@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use grail_model::Model;
+use grail_flywheel::EventKind;
+use grail_flywheel::event::ProposalDecision;
 use grail_skills::lifecycle::{InstallReport, InstallSettings, SkillStore, StagedSkill, install};
 use grail_skills::runnable::{Capability, Credential, Manifest};
 use grail_skills::search::{SAME, SearchIndex};
@@ -27,7 +29,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::embedder::search_index;
-use crate::event::EventKind;
 use crate::generate::{Company, check_intent};
 use crate::workspace::Workspace;
 
@@ -160,11 +161,7 @@ impl SkillGeneratorPipeline {
     ) -> Result<GeneratorOutcome, AgentError> {
         let intent = check_intent(intent)?;
         let records = GenerationStore::of(workspace)?;
-        workspace.session.emit(EventKind::IntentStated {
-            intent: intent.to_owned(),
-            kind: Some("skill".to_owned()),
-            model: writer.name().to_owned(),
-        });
+        workspace.session.emit_intent(intent, Some("skill"), writer.name());
         let result = self.attempt(workspace, writer, intent, company).await;
         let outcome = match result {
             Ok(outcome) => outcome,
@@ -180,8 +177,7 @@ impl SkillGeneratorPipeline {
         };
         match &outcome {
             GeneratorOutcome::Proposed(proposal) => {
-                let proposal = format!("skill {}", proposal.skill_id);
-                workspace.session.emit(EventKind::ProposalMade { proposal });
+                workspace.session.emit(decided(&proposal.skill_id, ProposalDecision::Made));
             }
             GeneratorOutcome::Failed { reason } => {
                 workspace.session.emit(EventKind::Failed { reason: reason.clone() });
@@ -275,8 +271,7 @@ impl SkillGeneratorPipeline {
         record.state = GenerationState::Rejected;
         record.at = workspace.clock.now();
         records.save(&record)?;
-        let proposal = format!("skill {skill_id}");
-        workspace.session.emit(EventKind::ProposalRejected { proposal, reason: None });
+        workspace.session.emit(decided(skill_id, ProposalDecision::Rejected));
         Ok(record)
     }
 
@@ -436,4 +431,9 @@ impl From<&Credential> for CredentialSchema {
             default: credential.default.clone(),
         }
     }
+}
+
+/// A decision about the skill's proposal, which has no files in the project.
+fn decided(skill_id: &str, decision: ProposalDecision) -> EventKind {
+    EventKind::Proposal { proposal: format!("skill {skill_id}"), decision, reason: None, paths: Vec::new() }
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use grail_rules::Origin;
 use grail_sandbox::Toolset;
+use grail_flywheel::EventKind;
+use grail_flywheel::event::SkillStage;
 use grail_skills::runnable::{Ending, StartSettings, Surroundings};
 use grail_skills::script::{ScriptRun, run_script};
 use grail_skills::search::SearchIndex;
@@ -19,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use super::{failure, tool};
 use crate::AgentError;
 use crate::embedder::search_index;
-use crate::event::EventKind;
 use crate::workspace::Workspace;
 
 /// How long a script may take unless more is asked for, and at most.
@@ -208,13 +209,18 @@ fn load(
         });
     }
     let version = hash.to_hex()[..16].to_owned();
-    workspace.session.emit(EventKind::SkillLoaded { skill: loaded.name.clone(), version });
+    workspace.session.emit(EventKind::Skill {
+        skill: loaded.name.clone(),
+        version,
+        stage: SkillStage::Loaded,
+    });
     Ok(SkillBody { name: loaded.name, body: loaded.body, files, more_files: loaded.more_files, note: None })
 }
 
 fn read(workspace: &Workspace, call: ReadSkillFile) -> Result<SkillFileText, AgentError> {
     let skill = trusted(workspace, &call.name)?;
     let part = grail_skills::read_skill_file(skill, &call.path, call.line.unwrap_or(1))?;
+    used(workspace, &skill.name);
     Ok(SkillFileText {
         path: part.path,
         text: part.text,
@@ -222,6 +228,12 @@ fn read(workspace: &Workspace, call: ReadSkillFile) -> Result<SkillFileText, Age
         total_lines: part.lines,
         next_line: part.next_line,
     })
+}
+
+/// Something of a skill is about to be used.
+fn used(workspace: &Workspace, skill: &str) {
+    let (skill, version) = (skill.to_owned(), String::new());
+    workspace.session.emit(EventKind::Skill { skill, version, stage: SkillStage::Used });
 }
 
 fn run(workspace: &Workspace, call: RunSkillScript) -> Result<ScriptResult, AgentError> {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use grail_flywheel::EventKind;
+use grail_flywheel::event::ProposalDecision;
 use grail_code::{Field, Kind, Source, parse_module};
 use grail_sandbox::{Signature, Tool, ToolError};
 use schemars::JsonSchema;
@@ -10,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::run::{self, Runnable};
 use super::{About, MAX_EXAMPLES, ToolDraft, hash_of, is_tool_name, path_of, trust};
 use crate::AgentError;
-use crate::event::EventKind;
 use crate::proposal::{Making, Proposal, ProposalStore, ProposedFile};
 use crate::workspace::Workspace;
 
@@ -116,13 +117,10 @@ pub fn keep_tool(workspace: &Workspace, name: &str) -> Result<ToolReport, AgentE
     store.save(&proposal, None)?;
     store.approve(&proposal.id, workspace.clock.as_ref())?;
     trust::ToolTrust::open(workspace).grant(name, &hash)?;
-    for kind in [
-        EventKind::ProposalMade { proposal: proposal.id.clone() },
-        EventKind::ProposalApproved { proposal: proposal.id.clone() },
-        EventKind::Made { what: "tool".to_owned(), name: name.to_owned() },
-    ] {
-        workspace.session.emit(kind);
-    }
+    let session = &workspace.session;
+    session.emit_proposal(&proposal, ProposalDecision::Made, None);
+    session.emit_proposal(&proposal, ProposalDecision::Approved, None);
+    session.emit(EventKind::Made { what: "tool".to_owned(), name: name.to_owned() });
     workspace.written.keep(tool);
     Ok(ToolReport { kept: true, signature, examples, proposal: Some(proposal.id) })
 }

@@ -167,6 +167,11 @@ fn is_usable_name(name: &str) -> bool {
 }
 
 impl Next<'_> {
+    /// The tool that is called in the end.
+    pub fn tool(&self) -> &Tool {
+        self.tool
+    }
+
     /// The rest of the chain: the next middleware, at last the tool.
     pub async fn run(self, call: Call) -> Result<Value, ToolError> {
         if let Some((first, rest)) = self.middleware.split_first() {

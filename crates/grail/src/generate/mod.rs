@@ -15,9 +15,9 @@ use clap::{Args, ValueEnum};
 use grail_agent::generate::{Company, GenerateSettings, Generation};
 use grail_agent::written_tool::with_written_tools;
 use grail_agent::{
-    AgentError, DialogueLimits, EventKind, JsonlSink, Mode, Proposal, ProposalStore, Surroundings, Workspace,
-    models, tools,
+    AgentError, DialogueLimits, Mode, Proposal, ProposalStore, Surroundings, Workspace, models, tools,
 };
+use grail_flywheel::event::ProposalDecision;
 use grail_model::Recorder;
 use grail_project::{Project, project_path};
 use grail_rules::tools::interruption;
@@ -191,7 +191,7 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
     let mut proposal = desk.work(generation.run())?;
     let store = ProposalStore::of_project(&workspace.project.root);
     store.save(&proposal, Some(&recorder.recording()))?;
-    workspace.session.emit(EventKind::ProposalMade { proposal: proposal.id.clone() });
+    workspace.session.emit_proposal(&proposal, ProposalDecision::Made, None);
     loop {
         watch.clear();
         if arguments.yes {
@@ -228,7 +228,7 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
             Answer::Correction(text) => match desk.work(generation.correct(&text)) {
                 Ok(corrected) => {
                     store.save(&corrected, Some(&recorder.recording()))?;
-                    workspace.session.emit(EventKind::ProposalMade { proposal: corrected.id.clone() });
+                    workspace.session.emit_proposal(&corrected, ProposalDecision::Made, None);
                     reject(workspace, &store, &proposal.id, Some(text))?;
                     proposal = corrected;
                 }
@@ -253,7 +253,7 @@ pub(crate) fn approve(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Exit> {
     let (approved, _) = store.approve(&proposal.id, workspace.clock.as_ref())?;
-    workspace.session.emit(EventKind::ProposalApproved { proposal: approved.id.clone() });
+    workspace.session.emit_proposal(&approved, ProposalDecision::Approved, None);
     if terminal.format() == Format::Json {
         terminal.json(&json!({"proposal": approved}))?;
         return Ok(Exit::Fine);
@@ -277,7 +277,7 @@ pub(crate) fn reject(
     reason: Option<String>,
 ) -> Result<Proposal, AgentError> {
     let proposal = store.reject(id, reason.clone(), workspace.clock.as_ref())?;
-    workspace.session.emit(EventKind::ProposalRejected { proposal: id.to_owned(), reason });
+    workspace.session.emit_proposal(&proposal, ProposalDecision::Rejected, reason);
     Ok(proposal)
 }
 
