@@ -153,9 +153,8 @@ pub fn check_artifact(
         }
     }
     report.next = next_step(&report);
-    workspace.artifacts.push(CheckedArtifact { kind: kind.name.clone(), report: report.clone(), code });
     let rules = workspace.rules_with_pack(&pack.name)?.hash().to_hex();
-    workspace.session.emit_check(EventKind::DomainValidation {
+    let attempt = workspace.session.emit_check(EventKind::DomainValidation {
         validator: format!("{}@{}", pack.name, &rules[..16]),
         artifact: kind.name.clone(),
         path: report.path.clone(),
@@ -167,6 +166,8 @@ pub fn check_artifact(
         types: report.passed(Layer::Types),
         tests: report.passed(Layer::Tests),
     });
+    let (kind, report) = (kind.name.clone(), report);
+    workspace.artifacts.push(CheckedArtifact { kind, report: report.clone(), code, attempt });
     Ok(report)
 }
 

@@ -11,10 +11,11 @@ use futures_util::future::BoxFuture;
 use grail_code::{Field, Kind, Source, parse_module};
 use grail_flywheel::EventKind;
 use grail_flywheel::event::{ResultSummary, summarise};
+use grail_flywheel::extract::fields_accessed;
 use grail_model::ToolDefinition;
 use grail_sandbox::{
-    Call, Context, Ending, Middleware, Next, Outcome, Policies, Preset, Step, Suspended, Tool, ToolError, Toolset,
-    Value, WorkerConfig, Workers,
+    Call, Context, Ending, Middleware, Next, Outcome, Policies, Preset, Step, Suspended, Tool, ToolError,
+    Toolset, Value, WorkerConfig, Workers,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +85,7 @@ impl CodeMode {
             code: code.to_owned(),
             result,
             tools: called_tools(code, &self.tools),
-            fields_accessed: Vec::new(),
+            fields_accessed: fields_accessed(code, &self.tools.names()),
             microseconds: started.elapsed().as_micros().try_into().unwrap_or(u64::MAX),
         });
         told

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use grail_code::{Field, Kind, Source, parse_module};
 use grail_flywheel::EventKind;
 use grail_flywheel::event::{CorrectionSource, Problem as EventProblem, SkillStage};
-use grail_code::{Field, Kind, Source, parse_module};
 use grail_model::prompt::tagged;
 use grail_model::template::{KindGuess, guess_kind};
 use grail_model::{Message, Model, Usage};
@@ -187,6 +187,7 @@ impl<'g> Generation<'g> {
             path: only.as_ref().map(|(path, _)| path.clone()),
             original: only.and_then(|(_, text)| text),
             corrected: None,
+            violates: Vec::new(),
         });
         self.workspace.staging.clear();
         self.workspace.artifacts.clear();
@@ -250,7 +251,14 @@ impl<'g> Generation<'g> {
         dialogue.say(Message::system(told.text));
         dialogue.say(Message::user(request(workspace, &part.intent, &kind)));
         let (request, started) = (part.intent.clone(), Instant::now());
-        Ok(Work { kind: kind.name.clone(), request, dialogue, summary: String::new(), started, told: Usage::default() })
+        Ok(Work {
+            kind: kind.name.clone(),
+            request,
+            dialogue,
+            summary: String::new(),
+            started,
+            told: Usage::default(),
+        })
     }
 
     /// Goes on with one part until something is handed in that passes. What came of it is an event.

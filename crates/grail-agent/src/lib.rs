@@ -30,11 +30,14 @@ pub mod tools;
 mod workspace;
 pub mod written_tool;
 
-pub use artifact::{ArtifactCode, ArtifactReport, ArtifactSettings, check_artifact};
+pub use artifact::{
+    ArtifactCode, ArtifactReport, ArtifactSettings, Making, check_artifact, record_generation,
+};
 pub use clock::{Clock, StoppedClock, SystemClock};
 pub use code_mode::CodeMode;
 pub use dialogue::{
     Approver, Called, Dialogue, DialogueLimits, Mode, NobodyApproves, Notice, Prices, Turn, definition,
+    record_call,
 };
 pub use error::AgentError;
 pub use proposal::{

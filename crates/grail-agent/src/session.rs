@@ -92,9 +92,12 @@ impl Session {
         id
     }
 
-    /// An artifact was checked. If the one before it did not pass, this was another attempt, which is an event of its own.
-    pub fn emit_check(&self, validation: EventKind) {
-        let EventKind::DomainValidation { artifact, path, code, passed, problems, .. } = &validation else { return };
+    /// An artifact was checked. If the one before it did not pass, this was another attempt, which is an event of its own. Tells how
+    /// many attempts there were.
+    pub fn emit_check(&self, validation: EventKind) -> u32 {
+        let EventKind::DomainValidation { artifact, path, code, passed, problems, .. } = &validation else {
+            return 0;
+        };
         let (artifact, path, code, passed) = (artifact.clone(), path.clone(), code.clone(), *passed);
         let problems = problems.clone();
         let event = self.emit(validation);
@@ -120,6 +123,7 @@ impl Session {
         if !passed {
             self.state().failed.insert(artifact, Attempt { number, event, code, problems });
         }
+        number
     }
 
     /// What passed its check turned out to be wrong, as tests or a reviewer say: the next thing handed in is another attempt.

@@ -74,6 +74,8 @@ pub struct CheckedArtifact {
     pub report: ArtifactReport,
     /// After fixes.
     pub code: String,
+    /// From 1: how often something was handed in for it.
+    pub attempt: u32,
 }
 
 impl ArtifactLog {

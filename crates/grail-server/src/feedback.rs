@@ -84,6 +84,7 @@ pub fn record_feedback(workspace: &Workspace, feedback: Feedback) -> Result<Feed
             subject,
             original: None,
             corrected: feedback.corrected_code,
+            violates: Vec::new(),
         },
     });
     Ok(FeedbackReceipt { recorded: true, session: workspace.session.id.clone() })

@@ -120,7 +120,7 @@ fn revert(
 ) -> anyhow::Result<Exit> {
     let id = store.find(id)?.id;
     let (proposal, _) = store.revert(&id, workspace.clock.as_ref())?;
-    workspace.session.emit(EventKind::ProposalReverted { proposal: id });
+    workspace.session.emit_proposal(&proposal, ProposalDecision::Reverted, None);
     decided(&proposal, "reverted: the files are as they were", terminal)
 }
 

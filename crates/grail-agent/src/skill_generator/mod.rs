@@ -17,9 +17,9 @@ mod trial;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use grail_model::Model;
 use grail_flywheel::EventKind;
 use grail_flywheel::event::ProposalDecision;
+use grail_model::Model;
 use grail_skills::lifecycle::{InstallReport, InstallSettings, SkillStore, StagedSkill, install};
 use grail_skills::runnable::{Capability, Credential, Manifest};
 use grail_skills::search::{SAME, SearchIndex};

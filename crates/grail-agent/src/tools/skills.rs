@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use grail_rules::Origin;
-use grail_sandbox::Toolset;
 use grail_flywheel::EventKind;
 use grail_flywheel::event::SkillStage;
+use grail_rules::Origin;
+use grail_sandbox::Toolset;
 use grail_skills::runnable::{Ending, StartSettings, Surroundings};
 use grail_skills::script::{ScriptRun, run_script};
 use grail_skills::search::SearchIndex;

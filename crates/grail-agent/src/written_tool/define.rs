@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use grail_code::{Field, Kind, Source, parse_module};
 use grail_flywheel::EventKind;
 use grail_flywheel::event::ProposalDecision;
-use grail_code::{Field, Kind, Source, parse_module};
 use grail_sandbox::{Signature, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,8 @@
 
 use grail_agent::generate::{Company, GenerateSettings, Generation};
 use grail_agent::{AgentError, ProposalState, ProposalStore, StoppedClock};
+use grail_flywheel::event::SkillStage;
+use grail_flywheel::{Event, EventKind};
 use grail_model::{Scripted, Step, ToolCall};
 use grail_rules::Layer;
 use grail_sandbox::Toolset;
@@ -120,24 +122,45 @@ async fn every_step_is_an_event() {
         .await
         .unwrap();
     let events = sample.events.events();
-    let names: Vec<String> = events
+    let offered = |event: &&Event| matches!(event.kind, EventKind::Skill { stage: SkillStage::Offered, .. });
+    let told: Vec<String> = events
         .iter()
-        .map(|event| serde_json::to_value(event).unwrap()["event"].as_str().unwrap().to_owned())
+        .filter(|event| !offered(event))
+        .map(|event| {
+            let parent = event.parent.and_then(|parent| events.iter().find(|event| event.id == parent));
+            let parent = parent.map_or("nothing", |event| event.kind.name());
+            format!("{} after {parent}", event.kind.name())
+        })
         .collect();
     assert_eq!(
-        names,
+        told,
         [
-            "intent-stated",
-            "skill-loaded",
-            "model-answered",
-            "artifact-checked",
-            "tool-returned",
-            "model-answered",
-            "artifact-checked",
-            "tool-returned"
+            "intent after nothing",
+            "skill after intent",
+            "model_answer after intent",
+            "domain_validation after intent",
+            "tool_call after model_answer",
+            "model_answer after intent",
+            "domain_validation after intent",
+            "retry after domain_validation",
+            "tool_call after model_answer",
+            "generation after intent",
         ]
     );
-    assert!(events.iter().map(|event| event.number).eq(1..=8));
+    assert!(events.iter().map(|event| event.number).eq(1..=events.len() as u64));
+    let Some(EventKind::Retry { attempt: 1, passed: true, problems, original, corrected, .. }) =
+        events.iter().map(|event| event.kind.clone()).find(|kind| kind.name() == "retry")
+    else {
+        panic!("one retry, which passed")
+    };
+    assert_eq!((original.as_str(), corrected.as_str()), ("class MailService(:\n    pass\n", GOOD));
+    assert_eq!(problems[0].layer, "syntax");
+    let Some(EventKind::Generation { validated: true, retries: 1, path, .. }) =
+        events.last().map(|event| event.kind.clone())
+    else {
+        panic!("the artifact is finished")
+    };
+    assert_eq!(path, "services/mail_service.py");
 }
 
 #[tokio::test]

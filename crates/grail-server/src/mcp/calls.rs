@@ -4,10 +4,13 @@
 //! nothing staged, and leaves nothing. A call that is cancelled leaves nothing either, even where its work cannot be stopped half-way.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use grail_agent::generate::tool_error;
-use grail_agent::{AgentError, EventKind, ModelIdentity, Proposal, StagedWork, propose_staged};
+use grail_agent::generate::{GENERATE_ARTIFACT, tool_error};
+use grail_agent::{
+    AgentError, Making, ModelIdentity, Proposal, StagedWork, propose_staged, record_call, record_generation,
+};
+use grail_model::Usage;
 use grail_sandbox::ToolError;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
@@ -27,8 +30,6 @@ use crate::proposals::{self, ProposalNote, diff_of};
 const HEARTBEAT: Duration = Duration::from_millis(500);
 /// As much of arguments and changes as a person is shown in a question.
 const MAX_SHOWN: usize = 4_000;
-/// Larger results are not kept as events.
-const MAX_KEPT_RESULT: usize = 64 * 1024;
 
 const ALLOW: (&str, &str) = ("allow", "refuse");
 const APPROVE: (&str, &str) = ("approve", "reject");
@@ -124,9 +125,11 @@ async fn run(
 ) -> Result<Done, ToolError> {
     if matches!(offered.access, Access::Reads | Access::Notes) && context.meta.get_progress_token().is_none()
     {
+        let (started, asked) = (Instant::now(), Json::Object(arguments.clone()));
         return tokio::select! {
-            value = inner.tools.call_with(offered.name(), arguments) => {
-                Ok(Done { value: value?, proposal: None })
+            result = inner.tools.call_with(offered.name(), arguments) => {
+                record(inner, offered.name(), offered.access, &asked, &result, started);
+                Ok(Done { value: result?, proposal: None })
             }
             () = context.ct.cancelled() => Err(cancelled()),
         };
@@ -138,15 +141,19 @@ async fn run(
     // In a task of its own, which goes on until nothing is left behind.
     let mut work = tokio::spawn(async move {
         let stop = || is_cancelled.is_cancelled();
+        let (started, asked) = (Instant::now(), Json::Object(arguments.clone()));
         let call = worker.tools.call_with(&name, arguments.clone());
         if matches!(access, Access::Reads | Access::Notes) {
-            return Ok(Done { value: call.await?, proposal: None });
+            let result = call.await;
+            record(&worker, &name, access, &asked, &result, started);
+            return Ok(Done { value: result?, proposal: None });
         }
         let _alone = worker.writing.lock().await;
         if stop() {
             return Err(cancelled());
         }
         worker.clear();
+        note_request(&worker, &name, &arguments, client.as_deref());
         let result = match is_async {
             true => tokio::select! {
                 result = call => result,
@@ -155,6 +162,10 @@ async fn run(
             // It cannot be stopped: what it stages is dropped when it ends.
             false => call.await,
         };
+        record(&worker, &name, access, &asked, &result, started);
+        if name == GENERATE_ARTIFACT {
+            record_handed_in(&worker, &arguments, started);
+        }
         let done = match result {
             Ok(_) if stop() => Err(cancelled()),
             result => finish(&worker, &name, &arguments, client, result),
@@ -178,6 +189,49 @@ async fn run(
     }
 }
 
+/// Keeps a call as an event; a note is one by itself.
+fn record(
+    inner: &Inner,
+    tool: &str,
+    access: Access,
+    arguments: &Json,
+    result: &Result<Json, ToolError>,
+    started: Instant,
+) {
+    if !matches!(access, Access::Notes) {
+        record_call(&inner.workspace.session, tool, arguments, result, started.elapsed());
+    }
+}
+
+/// An artifact is handed in by somebody else's model, which was asked for it where Grail does not hear: its description says for what.
+fn note_request(inner: &Inner, tool: &str, arguments: &JsonObject, client: Option<&str>) {
+    let session = &inner.workspace.session;
+    let text = |name: &str| arguments.get(name).and_then(Json::as_str);
+    let Some(request) = text("description").filter(|_| tool == GENERATE_ARTIFACT) else { return };
+    // Said again, it is another attempt at the same.
+    if session.request() != request {
+        session.emit_intent(request, text("artifact_type"), &plain(client.unwrap_or("unknown"), 200));
+    }
+}
+
+/// What came of an artifact, once it passes: until then its maker tries again.
+fn record_handed_in(inner: &Inner, arguments: &JsonObject, started: Instant) {
+    let Some(checked) = inner.workspace.artifacts.last_since(0).filter(|checked| checked.report.success)
+    else {
+        return;
+    };
+    let request = arguments.get("description").and_then(Json::as_str).unwrap_or_default();
+    let making = Making {
+        request,
+        retries: checked.attempt.saturating_sub(1) as usize,
+        skills: Vec::new(),
+        usage: Usage::default(),
+        took: started.elapsed(),
+        is_kept: true,
+    };
+    record_generation(&inner.workspace, &checked, making);
+}
+
 /// Makes a proposal of what a call staged, and keeps it.
 fn finish(
     inner: &Inner,
@@ -186,16 +240,6 @@ fn finish(
     client: Option<String>,
     result: Result<Json, ToolError>,
 ) -> Result<Done, ToolError> {
-    let kept = match &result {
-        Ok(value) => value.clone(),
-        Err(error) => Json::String(error.to_string()),
-    };
-    let is_kept = kept.to_string().len() <= MAX_KEPT_RESULT;
-    inner.workspace.session.emit(EventKind::ToolReturned {
-        tool: tool.to_owned(),
-        ok: result.is_ok(),
-        result: if is_kept { kept } else { Json::Null },
-    });
     let value = result?;
     let text = |name: &str| arguments.get(name).and_then(Json::as_str).map(str::to_owned);
     let client = client.map_or_else(|| "unknown".to_owned(), |client| plain(&client, 200));

@@ -1,6 +1,8 @@
 //! What a client sees: tools, proposals, resources, prompts, progress, feedback.
 
-use grail_agent::{EventKind, ProposalStore, StoppedClock};
+use grail_agent::{ProposalStore, StoppedClock};
+use grail_flywheel::EventKind;
+use grail_flywheel::event::CorrectionSource;
 use grail_sandbox::{Tool, Toolset};
 use grail_server::mcp::McpSettings;
 use schemars::JsonSchema;
@@ -290,11 +292,14 @@ async fn feedback_is_kept_as_an_event() {
     let kept = sample.events.events().pop().unwrap().kind;
     assert_eq!(
         kept,
-        EventKind::Feedback {
-            subject: "services/mail_service.py".to_owned(),
-            verdict: "corrected".to_owned(),
+        EventKind::UserCorrection {
             text: "hosts are called `server` here".to_owned(),
+            source: CorrectionSource::Feedback,
+            subject: Some("services/mail_service.py".to_owned()),
+            path: Some("services/mail_service.py".to_owned()),
+            original: None,
             corrected: Some("server = 1\n".to_owned()),
+            violates: Vec::new(),
         }
     );
     for broken in [

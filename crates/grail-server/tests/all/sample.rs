@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use grail_agent::{RememberedEvents, StoppedClock, Surroundings, Workspace};
+use grail_agent::{StoppedClock, Surroundings, Workspace};
+use grail_flywheel::RememberedEvents;
 use grail_project::Project;
 use grail_server::WatchedEvents;
 use tempfile::TempDir;
