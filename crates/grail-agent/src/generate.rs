@@ -12,6 +12,7 @@ use std::time::Instant;
 use grail_code::{Field, Kind, Source, parse_module};
 use grail_flywheel::EventKind;
 use grail_flywheel::event::{CorrectionSource, Problem as EventProblem, SkillStage};
+use grail_flywheel::words::Verdict;
 use grail_model::prompt::tagged;
 use grail_model::template::{KindGuess, guess_kind};
 use grail_model::{Message, Model, Usage};
@@ -180,14 +181,19 @@ impl<'g> Generation<'g> {
         let text = check_intent(text)?.to_owned();
         let staged = self.workspace.staging.staged();
         let only = (staged.len() == 1).then(|| staged.into_iter().next()).flatten();
-        self.workspace.session.emit(EventKind::UserCorrection {
-            text: text.clone(),
-            source: CorrectionSource::Words,
-            subject: None,
-            path: only.as_ref().map(|(path, _)| path.clone()),
-            original: only.and_then(|(_, text)| text),
-            corrected: None,
-            violates: Vec::new(),
+        // "Also a discount" wants more; "no, I meant a discount" says that something was wrong.
+        let is_correction = self.workspace.classifier.classify(&text).verdict == Verdict::Correction;
+        self.workspace.session.emit(match is_correction {
+            true => EventKind::UserCorrection {
+                text: text.clone(),
+                source: CorrectionSource::Words,
+                subject: None,
+                path: only.as_ref().map(|(path, _)| path.clone()),
+                original: only.and_then(|(_, text)| text),
+                corrected: None,
+                violates: Vec::new(),
+            },
+            false => EventKind::UserMessage { text: text.clone() },
         });
         self.workspace.staging.clear();
         self.workspace.artifacts.clear();

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use grail_flywheel::words::{MessageClassifier, RuleClassifier};
 use grail_flywheel::{EventSink, NoEvents};
 use grail_project::{
     CONFIG_FILE, CheckConfig, Project, PythonFile, SourceRoots, WalkOptions, walk_python_files,
@@ -35,6 +36,8 @@ pub struct Workspace {
     pub clock: Arc<dyn Clock>,
     pub events: Arc<dyn EventSink>,
     pub session: Arc<Session>,
+    /// Tells corrections from praise.
+    pub classifier: Arc<dyn MessageClassifier>,
     pub staging: Staging,
     /// What came of every artifact that was handed in.
     pub artifacts: ArtifactLog,
@@ -54,12 +57,15 @@ pub struct Surroundings {
     pub program: PathBuf,
     pub clock: Arc<dyn Clock>,
     pub events: Arc<dyn EventSink>,
+    pub classifier: Arc<dyn MessageClassifier>,
 }
 
 impl Surroundings {
-    /// The real clock, and nobody who keeps events.
+    /// The real clock, messages judged by rules, and nobody who keeps events.
     pub fn new(home: Option<PathBuf>, program: PathBuf) -> Self {
-        Self { home, program, clock: Arc::new(SystemClock), events: Arc::new(NoEvents) }
+        let (clock, events, classifier) =
+            (Arc::new(SystemClock), Arc::new(NoEvents), Arc::new(RuleClassifier));
+        Self { home, program, clock, events, classifier }
     }
 }
 
@@ -116,7 +122,7 @@ impl ArtifactLog {
 
 impl Workspace {
     pub fn open(project: Project, surroundings: Surroundings) -> Result<Self, AgentError> {
-        let Surroundings { home, program, clock, events } = surroundings;
+        let Surroundings { home, program, clock, events, classifier } = surroundings;
         let state = state_folder(home.as_deref());
         let config = &project.config.check;
         let configured =
@@ -136,6 +142,7 @@ impl Workspace {
             python: SandboxedRules::new(ScriptRunner::new(program.clone())),
             program,
             session: Arc::new(session),
+            classifier,
             clock,
             events,
             staging: Staging::new(&project.root),
@@ -153,6 +160,7 @@ impl Workspace {
             program: self.program.clone(),
             clock: Arc::clone(&self.clock),
             events: Arc::clone(&self.events),
+            classifier: Arc::clone(&self.classifier),
         };
         let other = Self::open(self.project.clone(), surroundings)?;
         other.stage_from(self)?;

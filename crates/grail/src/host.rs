@@ -9,7 +9,8 @@ use grail_agent::written_tool::with_written_tools;
 use grail_server::host::{HostServer, HostSettings};
 
 use crate::Exit;
-use crate::mcp::{open_workspace, serve};
+use crate::mcp::serve;
+use crate::memory::open_workspace_in;
 use crate::render::Terminal;
 use crate::skills::open_keyring;
 
@@ -27,10 +28,11 @@ pub struct Arguments {
     pub project: PathBuf,
 }
 
-pub fn run(arguments: &Arguments, _terminal: &mut Terminal) -> anyhow::Result<Exit> {
-    let (workspace, _) = open_workspace(&arguments.project)?;
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    let open = open_workspace_in(&arguments.project, |log| log)?;
+    let workspace = Arc::clone(&open.workspace);
     let tools = with_written_tools(&workspace, tools::for_generating(&workspace)?)?;
     let settings = HostSettings { tools, keyring: Arc::new(open_keyring) };
     let server = HostServer::new(workspace, settings);
-    serve(async { Ok(server.serve_stdio().await?) })
+    serve(&open, terminal, async { Ok(server.serve_stdio().await?) })
 }

@@ -16,6 +16,7 @@ pub mod init;
 mod interrupt;
 pub mod lsp;
 pub mod mcp;
+mod memory;
 pub mod progress;
 pub mod proposals;
 pub mod render;

@@ -1,18 +1,18 @@
 //! `grail mcp`: the project's tools, skills and prompts for a coding agent, over the Model Context Protocol.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use grail_agent::written_tool::{DEFINE_TOOL, with_written_tools};
-use grail_agent::{JsonlSink, Surroundings, Workspace, model_tools, models, tools};
+use grail_agent::{model_tools, models, tools};
+use grail_flywheel::EventSink;
 use grail_model::Model;
-use grail_project::Project;
 use grail_server::WatchedEvents;
 use grail_server::mcp::{McpServer, McpSettings};
 
 use crate::Exit;
+use crate::memory::{OpenWorkspace, open_workspace_in};
 use crate::render::Terminal;
 
 /// Serve the project's tools, skills and prompts to a coding agent, over the Model Context Protocol
@@ -42,10 +42,16 @@ pub struct Arguments {
     pub model: String,
 }
 
-pub fn run(arguments: Arguments, _terminal: &mut Terminal) -> anyhow::Result<Exit> {
-    let (workspace, events) = open_workspace(&arguments.project)?;
+pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    let mut events = None;
+    let open = open_workspace_in(&arguments.project, |log| {
+        let watched = Arc::new(WatchedEvents::new(log));
+        events = Some(Arc::clone(&watched));
+        watched as Arc<dyn EventSink>
+    })?;
+    let workspace = Arc::clone(&open.workspace);
     let settings = McpSettings { write: arguments.write, allowed: arguments.allow.into_iter().collect() };
-    serve(async {
+    serve(&open, terminal, async {
         let chosen = models::choose(&workspace, Some(&arguments.model)).await?;
         let model: Arc<dyn Model> = Arc::from(chosen.model);
         let asking = model_tools::toolset(&workspace, &model)?
@@ -53,27 +59,24 @@ pub fn run(arguments: Arguments, _terminal: &mut Terminal) -> anyhow::Result<Exi
         let tools = with_written_tools(&workspace, tools::toolset(&workspace)?.combine(asking)?)?;
         // It is the loop of an agent of ours that keeps what is defined.
         let tools = tools.filter(|tool| tool.name() != DEFINE_TOOL);
-        let server = McpServer::new(workspace, tools, tools::is_read_only, settings)?.watching(events);
+        let mut server = McpServer::new(workspace, tools, tools::is_read_only, settings)?;
+        if let Some(events) = events {
+            server = server.watching(events);
+        }
         Ok(server.serve_stdio().await?)
     })
 }
 
-/// The project's workspace, with events that are kept in its folder and can be heard.
-pub(crate) fn open_workspace(folder: &Path) -> anyhow::Result<(Arc<Workspace>, Arc<WatchedEvents>)> {
-    let project = Project::discover(folder)?;
-    let events = Arc::new(WatchedEvents::new(Arc::new(JsonlSink::of_project(&project.root))));
-    let surroundings = Surroundings {
-        events: Arc::clone(&events) as _,
-        ..Surroundings::new(env::home_dir(), env::current_exe()?)
-    };
-    Ok((Arc::new(Workspace::open(project, surroundings)?), events))
-}
-
 /// Serves until the other side is gone. What still runs then is given up.
-pub(crate) fn serve(server: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<Exit> {
+pub(crate) fn serve(
+    open: &OpenWorkspace,
+    terminal: &mut Terminal,
+    server: impl Future<Output = anyhow::Result<()>>,
+) -> anyhow::Result<Exit> {
     // One thread listens and answers while another one works.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(server);
     runtime.shutdown_background();
+    open.finish(terminal)?;
     result.map(|()| Exit::Fine)
 }

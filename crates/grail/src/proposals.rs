@@ -7,7 +7,8 @@ use serde_json::json;
 
 use crate::Exit;
 use crate::cli::Format;
-use crate::generate::{approve, open_workspace, reject, show};
+use crate::generate::{approve, reject, show};
+use crate::memory::open_workspace;
 use crate::render::{BOLD, RESET, Terminal, count, visible_line};
 
 /// Decide about changes that wait for approval, or undo one
@@ -59,9 +60,15 @@ pub enum Command {
 }
 
 pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
-    let workspace = open_workspace()?.workspace;
+    let open = open_workspace()?;
+    let result = decide(arguments.command, &open.workspace, terminal);
+    open.finish(terminal)?;
+    result
+}
+
+fn decide(command: Command, workspace: &Workspace, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let store = ProposalStore::of_project(&workspace.project.root);
-    match arguments.command {
+    match command {
         Command::List { all } => list(&store, all, terminal),
         Command::Show { id } => {
             let proposal = find(&store, id.as_deref())?;
@@ -79,14 +86,14 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         }
         Command::Approve { id } => {
             let proposal = find(&store, id.as_deref())?;
-            approve(&workspace, &store, &proposal, terminal)
+            approve(workspace, &store, &proposal, terminal)
         }
         Command::Reject { id, reason } => {
             let id = find(&store, id.as_deref())?.id;
-            let proposal = reject(&workspace, &store, &id, reason)?;
+            let proposal = reject(workspace, &store, &id, reason)?;
             decided(&proposal, "rejected; nothing was written", terminal)
         }
-        Command::Revert { id } => revert(&workspace, &store, &id, terminal),
+        Command::Revert { id } => revert(workspace, &store, &id, terminal),
     }
 }
 

@@ -35,11 +35,12 @@ impl Sample {
     fn open(folder: TempDir) -> Self {
         let project = Project::discover(folder.path()).unwrap();
         let events = Arc::new(RememberedEvents::default());
+        let home = Some(folder.path().join("home"));
+        let program = worker();
         let surroundings = Surroundings {
-            home: Some(folder.path().join("home")),
-            program: worker(),
             clock: Arc::new(StoppedClock::default()),
             events: Arc::clone(&events) as _,
+            ..Surroundings::new(home, program)
         };
         let workspace = Arc::new(Workspace::open(project, surroundings).unwrap());
         Self { folder, workspace, events }

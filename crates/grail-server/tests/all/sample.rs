@@ -29,11 +29,12 @@ impl Sample {
         let project = Project::discover(folder.path()).unwrap();
         let events = Arc::new(RememberedEvents::default());
         let watched = Arc::new(WatchedEvents::new(Arc::clone(&events) as _));
+        let home = Some(folder.path().join("home"));
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_grail-server-test-worker"));
         let surroundings = Surroundings {
-            home: Some(folder.path().join("home")),
-            program: PathBuf::from(env!("CARGO_BIN_EXE_grail-server-test-worker")),
             clock: Arc::new(StoppedClock::default()),
             events: Arc::clone(&watched) as _,
+            ..Surroundings::new(home, program)
         };
         let workspace = Arc::new(Workspace::open(project, surroundings).unwrap());
         Self { _folder: folder, workspace, events, watched }

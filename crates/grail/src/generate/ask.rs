@@ -24,8 +24,8 @@ pub(super) enum Answer {
     Later,
     /// The proposal with a file changed by hand.
     Edited(Box<Proposal>),
-    /// Something else was meant.
-    Correction(String),
+    /// Something else was meant, or nothing but praise.
+    Words(String),
 }
 
 pub(super) trait Terminal {
@@ -45,7 +45,7 @@ impl Terminal for crate::render::Terminal {
                 Some("r" | "n" | "no" | "reject") => Answer::Reject,
                 Some("l" | "q" | "later") => Answer::Later,
                 Some("e" | "edit") => Answer::Edited(Box::new(edit(proposal)?)),
-                Some(text) => Answer::Correction(text.to_owned()),
+                Some(text) => Answer::Words(text.to_owned()),
             });
         }
     }

@@ -4,22 +4,20 @@ pub(crate) mod ask;
 pub(crate) mod show;
 pub(crate) mod watch;
 
-use std::env;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use grail_agent::generate::{Company, GenerateSettings, Generation};
 use grail_agent::written_tool::with_written_tools;
-use grail_agent::{
-    AgentError, DialogueLimits, Mode, Proposal, ProposalStore, Surroundings, Workspace, models, tools,
-};
-use grail_flywheel::event::ProposalDecision;
+use grail_agent::{AgentError, DialogueLimits, Mode, Proposal, ProposalStore, Workspace, models, tools};
+use grail_flywheel::EventKind;
+use grail_flywheel::event::{CorrectionSource, ProposalDecision};
+use grail_flywheel::words::Verdict;
 use grail_model::Recorder;
-use grail_project::{Project, project_path};
+use grail_project::project_path;
 use grail_rules::tools::interruption;
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
@@ -30,6 +28,7 @@ use crate::Exit;
 use crate::check::LayerName;
 use crate::cli::Format;
 use crate::interrupt::while_tools_run;
+use crate::memory::{OpenWorkspace, open_workspace};
 use crate::render::{Failure, Terminal, visible_line};
 
 /// Turn a sentence into checked, fixed code, as a proposal to approve
@@ -82,6 +81,9 @@ pub struct Arguments {
     /// Keep the habits of this file: naming, docstrings, annotations, imports
     #[arg(long, value_name = "FILE", help_heading = "Work")]
     pub like: Option<String>,
+    /// The document that the work is done by: what is learned from it later says why
+    #[arg(long, value_name = "FILE", help_heading = "Work")]
+    pub spec: Option<String>,
     /// Run the project's tests, and let the model mend its code until they pass, at most N times
     #[arg(long, value_name = "N", help_heading = "Work")]
     pub until_tests_pass: Option<usize>,
@@ -104,26 +106,8 @@ pub enum ModeName {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let workspace = open_workspace()?;
     let result = generate(arguments, &workspace, terminal);
-    if let Some(problem) = &workspace.sink.problem() {
-        terminal.warning(format_args!("{}", visible_line(problem)))?;
-    }
+    workspace.finish(terminal)?;
     result
-}
-
-/// A workspace over the project that the command runs in, with events kept in its folder.
-pub(crate) struct OpenWorkspace {
-    pub(crate) workspace: Arc<Workspace>,
-    pub(crate) sink: Arc<JsonlSink>,
-}
-
-pub(crate) fn open_workspace() -> anyhow::Result<OpenWorkspace> {
-    let project = Project::discover(Path::new("."))?;
-    let sink = Arc::new(JsonlSink::of_project(&project.root));
-    let surroundings = Surroundings {
-        events: Arc::clone(&sink) as _,
-        ..Surroundings::new(env::home_dir(), env::current_exe()?)
-    };
-    Ok(OpenWorkspace { workspace: Arc::new(Workspace::open(project, surroundings)?), sink })
 }
 
 /// Where models are asked. One for the whole command: connections and workers live as long as it does.
@@ -170,6 +154,9 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
         like: arguments.like.as_deref().map(|path| in_project(workspace, path)),
         until_tests_pass: arguments.until_tests_pass,
     };
+    workspace
+        .session
+        .work_by_spec(arguments.spec.as_deref().map(|path| existing(workspace, path)).transpose()?);
     let reviewer = match arguments.review.as_deref() {
         None => None,
         Some("") => Some(desk.work(models::choose(workspace, Some(&chosen.name)))?),
@@ -223,9 +210,16 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
             Answer::Edited(mut edited) => {
                 edited.recheck(workspace, &proposal)?;
                 store.save(&edited, None)?;
+                record_edits(workspace, &proposal, &edited);
                 proposal = *edited;
             }
-            Answer::Correction(text) => match desk.work(generation.correct(&text)) {
+            Answer::Words(text) if workspace.classifier.classify(&text).verdict == Verdict::Confirmation => {
+                workspace
+                    .session
+                    .emit(EventKind::UserConfirmation { text, subject: Some(proposal.id.clone()) });
+                terminal.note(format_args!("glad to hear it; `a` approves the proposal, byte for byte"))?;
+            }
+            Answer::Words(text) => match desk.work(generation.correct(&text)) {
                 Ok(corrected) => {
                     store.save(&corrected, Some(&recorder.recording()))?;
                     workspace.session.emit_proposal(&corrected, ProposalDecision::Made, None);
@@ -237,6 +231,34 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
                 Err(error) => terminal.failure(&error),
             },
         }
+    }
+}
+
+/// What a person changed in a proposal by hand is how it should have been.
+fn record_edits(workspace: &Workspace, before: &Proposal, edited: &Proposal) {
+    for (before, after) in before.files.iter().zip(&edited.files).filter(|(before, after)| before != after) {
+        workspace.session.emit(EventKind::UserCorrection {
+            text: String::new(),
+            source: CorrectionSource::ProposalEdit,
+            subject: Some(edited.id.clone()),
+            path: Some(after.path.clone()),
+            original: before.after.clone(),
+            corrected: after.after.clone(),
+            violates: Vec::new(),
+        });
+    }
+}
+
+/// A file that is there, by its path below the project's root.
+fn existing(workspace: &Workspace, path: &str) -> anyhow::Result<String> {
+    let relative = in_project(workspace, path);
+    match workspace.project.root.join(&relative).is_file() {
+        true => Ok(relative),
+        false => Err(Failure::with_hint(
+            format!("there is no file `{}`", visible_line(path)),
+            "`--spec` names a document in the project",
+        )
+        .into()),
     }
 }
 

@@ -13,6 +13,7 @@ use std::future::Future;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -28,6 +29,7 @@ use self::report::{Script, call_text};
 use self::settings::{LivePrinter, MountOption, Settings, Speech, sandbox_failure};
 use crate::Exit;
 use crate::cli::Format;
+use crate::memory::remember_run;
 use crate::render::{Failure, Terminal, display_path, visible};
 
 /// Sources and inputs beyond this are refused before any limit of a policy is asked.
@@ -220,7 +222,11 @@ async fn start(arguments: Arguments, project: &Project, terminal: &mut Terminal)
             .map_err(|error| sandbox_failure(&error))?
             .fill_defaults(&mut inputs);
     }
+    let started = Instant::now();
     let step = context.run(&source, inputs, &CallOptions::default()).await;
+    if let Step::Finished(outcome) = &step {
+        remember_run(project, &source, outcome, started.elapsed());
+    }
     let kept = Kept { settings: &settings, snapshot_out: arguments.snapshot_out.as_deref(), project };
     finish(step, &script, kept, terminal).await
 }

@@ -16,8 +16,8 @@ use super::install::is_finding;
 use crate::Exit;
 use crate::cli::Format;
 use crate::generate::ask::{TerminalApprover, question};
-use crate::generate::open_workspace;
 use crate::generate::watch::Watch;
+use crate::memory::open_workspace;
 use crate::render::{BOLD, CYAN, GREEN, RESET, Terminal, visible, visible_line};
 use crate::run::wait_for;
 

@@ -13,7 +13,8 @@ use crate::Exit;
 use crate::cli::Format;
 use crate::generate::ask::{TerminalApprover, question};
 use crate::generate::watch::Watch;
-use crate::generate::{approve, open_workspace, reject};
+use crate::generate::{approve, reject};
+use crate::memory::open_workspace;
 use crate::render::{Terminal, visible, visible_line};
 use crate::run::wait_for;
 
