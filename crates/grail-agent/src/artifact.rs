@@ -3,7 +3,7 @@
 //! What comes back is the same whether a model, a template or another program wrote the code: where it goes, what each layer says, what
 //! was fixed, and what is left, with lines and hints that a model can act on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -203,7 +203,9 @@ pub fn record_generation(workspace: &Workspace, checked: &CheckedArtifact, makin
 
 /// Rules that comments in a text silence.
 fn suppressed_rules(code: &str) -> Vec<String> {
-    Suppressions::read(&parse_module(Source::from_text(code))).rules()
+    let suppressions = Suppressions::read(&parse_module(Source::from_text(code)));
+    let rules: BTreeSet<&str> = suppressions.rules().collect();
+    rules.into_iter().map(str::to_owned).collect()
 }
 
 /// Syntax, rules and safe fixes for a text that is meant to be at `path`. The text comes back as fixing left it.

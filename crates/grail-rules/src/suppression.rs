@@ -58,15 +58,6 @@ impl Suppressions {
         all
     }
 
-    /// The rules that comments name, sorted.
-    pub fn rules(&self) -> Vec<String> {
-        let mut rules: Vec<String> =
-            self.comments.iter().flat_map(|comment| &comment.rules).map(|named| named.id.clone()).collect();
-        rules.sort();
-        rules.dedup();
-        rules
-    }
-
     pub fn is_empty(&self) -> bool {
         self.comments.is_empty() && self.invalid.is_empty()
     }
