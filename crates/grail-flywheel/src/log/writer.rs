@@ -122,7 +122,6 @@ impl EventLog {
             shared: Arc::clone(&shared),
             appender: Appender::new(root, settings.sync),
             forgotten: Forgotten::default(),
-            redactor: Redactor::shared(),
             days: FxHashMap::default(),
         };
         let thread = thread::Builder::new()
@@ -298,7 +297,6 @@ struct WriterState {
     shared: Arc<Shared>,
     appender: Appender,
     forgotten: Forgotten,
-    redactor: &'static Redactor,
     /// The latest day of each session: a clock that jumps back must not put later events into an earlier file.
     days: FxHashMap<String, String>,
 }
@@ -403,6 +401,8 @@ impl WriterState {
     }
 
     fn lines_by_file(&mut self, batch: &Batch, failures: &mut FxHashMap<usize, NotKept>) -> Vec<FileLines> {
+        // Made by the first batch, here: opening a log costs nothing.
+        let redactor = Redactor::shared();
         let mut files: Vec<FileLines> = Vec::new();
         let mut by_session: FxHashMap<&str, usize> = FxHashMap::default();
         for (place, event) in batch.events.iter().enumerate() {
@@ -425,7 +425,7 @@ impl WriterState {
                 }
             };
             let file = &mut files[index];
-            match self.redactor.write_line(event, MAX_EVENT_BYTES, &mut file.bytes) {
+            match redactor.write_line(event, MAX_EVENT_BYTES, &mut file.bytes) {
                 Ok(()) => file.places.push(place),
                 Err(length) => {
                     let message = format!(

@@ -1,6 +1,7 @@
 //! What secrets look like: the forms that their issuers gave them, and the places where others stand.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use regex::{Captures, Regex};
 
@@ -11,7 +12,9 @@ use super::values::{SECRET_NAMES, is_placeholder, is_quoted_secret, is_random};
 pub(super) struct Rule {
     pub(super) kind: &'static str,
     pub(super) clue: Clue,
-    pattern: Regex,
+    source: String,
+    /// Compiled when a text first has the clue: most programs that remember something never meet one.
+    pattern: OnceLock<Regex>,
     accept: Accept,
 }
 
@@ -20,7 +23,9 @@ type Accept = fn(text: &str, captures: &Captures<'_>, secret: Range<usize>) -> b
 
 impl Rule {
     pub(super) fn find<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
-        self.pattern.captures_iter(text).filter_map(|captures| {
+        let pattern =
+            self.pattern.get_or_init(|| Regex::new(&self.source).expect("the patterns are constants"));
+        pattern.captures_iter(text).filter_map(|captures| {
             let range = captures.name("secret").or_else(|| captures.get(0))?.range();
             (self.accept)(text, &captures, range.clone()).then_some(range)
         })
@@ -153,8 +158,7 @@ const DOMAIN_ENDS: [&str; 40] = [
 const EXAMPLE_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
 
 fn rule(kind: &'static str, clue: Clue, pattern: &str, accept: Accept) -> Rule {
-    let pattern = Regex::new(pattern).expect("the patterns are constants");
-    Rule { kind, clue, pattern, accept }
+    Rule { kind, clue, source: pattern.to_owned(), pattern: OnceLock::new(), accept }
 }
 
 /// Not the middle of a longer word, which would be no token of that form.

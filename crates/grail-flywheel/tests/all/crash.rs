@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use grail_flywheel::log::{Filter, ReadProblemKind};
+use grail_flywheel::log::{Filter, ReadProblemKind, forget_session};
 use grail_flywheel::{EventKind, EventLog, read_events};
 
 use crate::project::{Project, message, settings};
@@ -156,6 +156,20 @@ fn two_processes_write_to_one_session_without_mixing_lines() {
     numbers.sort_unstable();
     let expected: Vec<u64> = (1..=40).flat_map(|number| [number, number]).collect();
     assert_eq!(numbers, expected);
+}
+
+#[test]
+fn a_session_is_forgotten_while_another_process_writes_it() {
+    let project = Project::new();
+    let mut writer = Writer::start(&project, "ada", 1, "group");
+    writer.listen(100);
+    let report = forget_session(project.root(), "ada").unwrap();
+    assert!(report.events >= 100 && report.files == 1, "{report:?}");
+    // It is refused from now on, and ends.
+    writer.listen(u64::MAX);
+    assert_eq!(writer.child.wait().unwrap().code(), Some(2));
+    assert_eq!(project.files(), ["forgotten.jsonl"]);
+    assert_eq!(project.told(), Vec::<String>::new());
 }
 
 /// A limit on the size of files fails a write in the middle, as a full disk does, and needs no rights.
