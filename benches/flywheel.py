@@ -54,13 +54,18 @@ def appending(benchmark: str, folder: pathlib.Path, lines: list[str], rounds: in
     events = [json.loads(line) for line in lines]
     runs = [run_rust(benchmark, "append", folder / f"grail-{number}", len(lines)) for number in range(rounds)]
     ours = max(runs, key=lambda run: run["events_per_second"])
-    print("\nappended and on the disk, events a second (best of", rounds, "for Grail):")
+    print(f"\nappended and on the disk, events a second (best of {rounds} each):")
     grail = ours["events_per_second"]
-    rate("Grail, group commit, redacted", grail, grail)
-    rate(f"sqlite3, WAL, {GROUP} events a transaction", sqlite(folder / "grouped.db", events, GROUP), grail)
-    rate("sqlite3, WAL, one event a transaction", sqlite(folder / "single.db", events[:FEW], 1), grail)
-    rate("json.dumps and write, fsync for each event", python_lines(folder / "fsync.jsonl", events[:FEW], True), grail)
-    rate("json.dumps and write, never fsynced", python_lines(folder / "plain.jsonl", events, False), grail)
+    rate("Grail, group commit, redacted", [grail], grail)
+    numbers = range(rounds)
+    grouped = [sqlite(folder / f"grouped-{number}.db", events, GROUP) for number in numbers]
+    rate(f"sqlite3, WAL, {GROUP} events a transaction", grouped, grail)
+    single = [sqlite(folder / f"single-{number}.db", events[:FEW], 1) for number in numbers]
+    rate("sqlite3, WAL, one event a transaction", single, grail)
+    synced = [python_lines(folder / f"fsync-{number}.jsonl", events[:FEW], True) for number in numbers]
+    rate("json.dumps and write, fsync for each event", synced, grail)
+    plain = [python_lines(folder / f"plain-{number}.jsonl", events, False) for number in numbers]
+    rate("json.dumps and write, never fsynced", plain, grail)
 
     runs = [run_rust(benchmark, "acknowledge", folder / f"few-{number}", 20_000) for number in range(rounds)]
     best = min(runs, key=lambda run: run["acknowledged"]["p99"])
@@ -124,8 +129,9 @@ def run_rust(benchmark: str, command: str, folder: pathlib.Path, count: int, *re
     return result
 
 
-def rate(name: str, rate: float, grail: float) -> None:
-    print(f"  {name:<46} {rate:>10,.0f}   Grail is {grail / rate:,.1f} times as fast")
+def rate(name: str, rates: list[float], grail: float) -> None:
+    best = max(rates)
+    print(f"  {name:<46} {best:>10,.0f}   Grail is {grail / best:,.1f} times as fast")
 
 
 def ms(seconds: float) -> str:

@@ -230,3 +230,50 @@ fn whatever_data_is_printed_without_a_panic() {
         let _ = data::remove(tree, 7);
     });
 }
+
+/// Pieces of lines of events.
+const EVENT_PIECES: [&str; 16] = [
+    "{\"version\":1,\"id\":\"019a8e1c-5b7e-7c3a-9f00-6d2b8a4e1f55\",\"at\":\"2026-11-16T09:00:00Z\",\"session\":\"ada\",\"number\":1,",
+    "\"event\":\"user_message\",\"text\":\"x\"}",
+    "\"event\":\"tool_call\",\"tool\":\"t\",\"arguments\":[[[[{\"a\":1e999}]]]],\"result\":{\"ok\":true,\"shape\":\"\",\"bytes\":0},\"microseconds\":1}",
+    "\"event\":\"telepathy\"}",
+    "\"branch\":null,",
+    "\"version\":2,",
+    "\"parent\":\"\",",
+    "{",
+    "}",
+    "[",
+    "\"",
+    "\\ud800",
+    "\n",
+    "\r\n",
+    "\u{0}",
+    "é",
+];
+
+#[test]
+fn any_file_of_events_is_read_line_by_line() {
+    use grail_flywheel::log::{Filter, events_folder, read_events};
+
+    let project = tempfile::tempdir().unwrap();
+    let folder = events_folder(project.path());
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("2026-11-16-ada.jsonl");
+    check!().for_each(|bytes: &[u8]| {
+        let pieces: Vec<&str> =
+            bytes.iter().map(|&pick| EVENT_PIECES[usize::from(pick) % EVENT_PIECES.len()]).collect();
+        for text in [bytes.to_vec(), pieces.concat().into_bytes()] {
+            std::fs::write(&file, &text).unwrap();
+            let mut end = 0;
+            for item in read_events(project.path(), &Filter::default()).unwrap() {
+                let (offset, length) = match item {
+                    Ok(stored) => (stored.offset, stored.length),
+                    Err(problem) => (problem.offset, problem.length),
+                };
+                assert!(offset >= end && length > 0);
+                end = offset + length;
+            }
+            assert!(end <= text.len() as u64);
+        }
+    });
+}
