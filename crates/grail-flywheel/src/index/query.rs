@@ -100,6 +100,15 @@ pub fn monday_of(week: i64) -> i64 {
 }
 
 impl Index {
+    /// Asks several things of the same state, whatever another program adds meanwhile.
+    pub fn at_once<T>(&self, ask: impl FnOnce() -> Result<T, FlywheelError>) -> Result<T, FlywheelError> {
+        let transaction = self.connection.unchecked_transaction().map_err(|source| self.failed(source))?;
+        let answer = ask();
+        // Nothing was written.
+        drop(transaction);
+        answer
+    }
+
     /// Every generation of these days, in no order.
     pub fn generations(&self, days: Days, mut each: impl FnMut(GenerationFact)) -> Result<(), FlywheelError> {
         let mut ask = || -> rusqlite::Result<()> {
@@ -135,11 +144,15 @@ impl Index {
     pub fn rule_counts(&self, days: Days) -> Result<Vec<RuleCount>, FlywheelError> {
         self.list(
             &format!(
-                "SELECT rule.text, coalesce(min(layer.text), 'rules'),
-                   sum(fate = 'fixer'), sum(fate = 'model'), sum(fate = 'stays'),
-                   sum(fate = 'silenced'), sum(fate = 'committed'), sum(fate = 'violated')
-                 FROM fates JOIN words AS rule ON rule.word = fates.rule LEFT JOIN words AS layer ON layer.word = fates.layer
-                 WHERE {DAYS} GROUP BY fates.rule ORDER BY rule.text"
+                "SELECT rule.text, coalesce(min(layer.text), 'rules'), sum(fixer), sum(model), sum(stays), sum(silenced), sum(committed),
+                   sum(violated)
+                 FROM (
+                   SELECT rule, layer, sum(fate = 'fixer') AS fixer, sum(fate = 'model') AS model, sum(fate = 'stays') AS stays,
+                     sum(fate = 'silenced') AS silenced, sum(fate = 'committed') AS committed, sum(fate = 'violated') AS violated
+                   FROM fates WHERE {DAYS} GROUP BY rule, layer
+                 ) AS counts
+                 JOIN words AS rule ON rule.word = counts.rule LEFT JOIN words AS layer ON layer.word = counts.layer
+                 GROUP BY counts.rule ORDER BY rule.text"
             ),
             params![days.from, days.to],
             |row| {
@@ -161,8 +174,11 @@ impl Index {
     pub fn funnels(&self, days: Days) -> Result<Vec<Funnel>, FlywheelError> {
         self.list(
             &format!(
-                "SELECT text, sum(stage >= {OFFERED}), sum(stage >= {LOADED}), sum(stage >= {USED}), sum(stage >= {PASSED})
-                 FROM funnel JOIN words ON word = skill WHERE {DAYS} GROUP BY skill ORDER BY text"
+                "SELECT text, offered, loaded, used, passed FROM (
+                   SELECT skill, sum(stage >= {OFFERED}) AS offered, sum(stage >= {LOADED}) AS loaded, sum(stage >= {USED}) AS used,
+                     sum(stage >= {PASSED}) AS passed
+                   FROM funnel WHERE {DAYS} GROUP BY skill
+                 ) JOIN words ON word = skill ORDER BY text"
             ),
             params![days.from, days.to],
             |row| {

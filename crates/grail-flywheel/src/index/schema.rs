@@ -104,6 +104,7 @@ CREATE TABLE fates(
   fate TEXT NOT NULL,
   PRIMARY KEY(session, place)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX fates_by_rule ON fates(rule, layer, fate, day);
 -- How far a skill came in a session: 0 offered, 1 loaded, 2 used, 3 an artifact passed.
 CREATE TABLE funnel(
   session INTEGER NOT NULL,
@@ -112,6 +113,7 @@ CREATE TABLE funnel(
   stage INTEGER NOT NULL,
   PRIMARY KEY(session, skill)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX funnel_by_skill ON funnel(skill, stage, day);
 -- Time between one event and the next, by whole minutes of the pause.
 CREATE TABLE activity(
   session INTEGER NOT NULL,

@@ -146,6 +146,10 @@ impl Metrics {
 
 /// All numbers of a period.
 pub fn compute(index: &Index, period: &Period) -> Result<Metrics, FlywheelError> {
+    index.at_once(|| count(index, period))
+}
+
+fn count(index: &Index, period: &Period) -> Result<Metrics, FlywheelError> {
     let decided = Decided {
         approved: index.decided("approved")?,
         rejected: index.decided("rejected")?,
