@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
 use crate::{
-    Exit, approvals, check, code, events, generate, host, init, lsp, mcp, proposals, rules, run, skills,
+    Exit, approvals, check, code, dataset, events, generate, host, init, lsp, mcp, proposals, rules, run, skills,
 };
 
 #[derive(Debug, Parser)]
@@ -86,6 +86,7 @@ pub enum Command {
     Generate(Box<generate::Arguments>),
     Proposals(proposals::Arguments),
     Events(events::Arguments),
+    Dataset(Box<dataset::Arguments>),
     Mcp(mcp::Arguments),
     Host(host::Arguments),
     Lsp(lsp::Arguments),
@@ -104,6 +105,7 @@ impl Command {
             Self::Generate(arguments) => generate::run(&arguments, terminal),
             Self::Proposals(arguments) => proposals::run(arguments, terminal),
             Self::Events(arguments) => events::run(arguments, terminal),
+            Self::Dataset(arguments) => dataset::run(*arguments, terminal),
             Self::Mcp(arguments) => mcp::run(arguments, terminal),
             Self::Host(arguments) => host::run(&arguments, terminal),
             Self::Lsp(arguments) => lsp::run(&arguments, terminal),

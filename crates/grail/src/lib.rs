@@ -8,6 +8,7 @@ pub mod changes;
 pub mod check;
 pub mod cli;
 pub mod code;
+pub mod dataset;
 pub mod events;
 pub mod files;
 pub mod generate;

@@ -35,6 +35,11 @@ impl Progress {
         }
     }
 
+    /// Where nobody knows how many there are.
+    pub fn counting(label: &'static str) -> Self {
+        Self::of(label, 0, "")
+    }
+
     /// Tells how many are done. Cheap, and callable from any thread.
     pub fn advance(&self, done: usize) {
         if self.is_watched && self.started.elapsed() > PATIENCE {
@@ -52,6 +57,14 @@ impl Drop for Progress {
 }
 
 fn draw_bar(label: &'static str, total: usize, noun: &str) -> ProgressBar {
+    if total == 0 {
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{msg}: {pos}") {
+            bar.set_style(style);
+        }
+        bar.set_message(label);
+        return bar;
+    }
     let bar = ProgressBar::new(total as u64);
     if let Ok(style) =
         ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {{pos}}/{{len}} {noun}, {{eta}} left"))

@@ -1,5 +1,6 @@
 //! Other people's lines: read one by one within bounds, each a row of the layout that the first one has, or a problem with its line.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -12,6 +13,7 @@ use crate::FlywheelError;
 use crate::dataset::chat::check_form;
 use crate::dataset::store::MAX_LINE_BYTES;
 use crate::example::Example;
+use crate::redact::Redactor;
 
 /// More lines are no examples but a corpus.
 const MAX_LINES: usize = 1_000_000;
@@ -103,6 +105,7 @@ impl ReadFile {
             if example.origin.licence.is_none() {
                 return Err("the line has no licence, and none was named".to_owned());
             }
+            redact(&mut example);
             check_form(&example)?;
             example.id = example.content_id();
             Ok((example, system_prompts))
@@ -120,6 +123,20 @@ impl ReadFile {
             }
         }
     }
+}
+
+/// What must not be kept of anybody is not kept of strangers either.
+fn redact(example: &mut Example) {
+    let redactor = Redactor::shared();
+    let clean = |text: &mut String| {
+        if let Cow::Owned(redacted) = redactor.redact(text) {
+            *text = redacted;
+        }
+    };
+    clean(&mut example.request);
+    example.window.iter_mut().for_each(|turn| clean(&mut turn.text));
+    [&mut example.context, &mut example.chosen, &mut example.rejected].into_iter().flatten().for_each(clean);
+    example.calls.iter_mut().for_each(|call| redactor.redact_json(&mut call.arguments));
 }
 
 fn parse(line: &[u8]) -> Result<Json, String> {

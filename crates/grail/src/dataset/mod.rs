@@ -1,0 +1,117 @@
+//! `grail dataset`: what the project has taught so far, frozen for whoever trains.
+
+pub mod build;
+pub mod export;
+pub mod import;
+pub mod list;
+pub mod review;
+pub mod show;
+
+use std::env;
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use grail_flywheel::dataset::build::Surroundings;
+use grail_flywheel::extract::SpecFiles;
+use grail_project::Project;
+use grail_rules::{Library, RuleSet};
+use grail_skills::{Catalogue, EVALS_FILE, Evals, Scopes, SkillFolder, Trust, state_folder};
+
+use crate::Exit;
+use crate::check::RuleArguments;
+use crate::render::Terminal;
+
+/// Examples to train with: build, review, export, import
+///
+/// A dataset is made of events: what was asked, what was answered and what came of it. Every example is checked again with today's rules,
+/// told once, and split so that nothing leaks from training into tests. Datasets lie in `.grail/datasets/` and never change. HASH may be
+/// shortened; without one, the dataset built last is meant.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  grail dataset import --skills
+  grail dataset build
+  grail dataset show
+  grail dataset review
+  grail dataset export --to mlx --output training")]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Build(build::Arguments),
+    Show(show::Arguments),
+    List(list::Arguments),
+    Review(review::Arguments),
+    Export(export::Arguments),
+    Import(import::Arguments),
+}
+
+pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    match arguments.command {
+        Command::Build(arguments) => build::run(&arguments, terminal),
+        Command::Show(arguments) => show::run(&arguments, terminal),
+        Command::List(arguments) => list::run(&arguments, terminal),
+        Command::Review(arguments) => review::run(&arguments, terminal),
+        Command::Export(arguments) => export::run(&arguments, terminal),
+        Command::Import(arguments) => import::run(&arguments, terminal),
+    }
+}
+
+/// The project, and what judges its examples.
+struct Workshop {
+    project: Project,
+    library: Library,
+    catalogue: Catalogue,
+    trust: Trust,
+    rules: RuleSet,
+    specs: SpecFiles,
+    held_out: Vec<String>,
+}
+
+impl Workshop {
+    fn open() -> anyhow::Result<Self> {
+        let project = Project::discover(Path::new("."))?;
+        let home = env::home_dir();
+        let library = Library::discover(&project.root, home.as_deref());
+        let catalogue = Catalogue::discover(&Scopes::new(&project.root, home.as_deref()));
+        let rules = RuleArguments::default().rules_in_force(&project, &library)?;
+        Ok(Self {
+            trust: Trust::open(state_folder(home.as_deref()).as_deref()),
+            specs: SpecFiles::new(&project.root),
+            held_out: held_out_prompts(&catalogue),
+            project,
+            library,
+            catalogue,
+            rules,
+        })
+    }
+
+    /// Does some work with everything that judges examples. `watch` is told how many events were read.
+    fn work<T>(&self, watch: &dyn Fn(u64), work: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+        let validator: &dyn grail_flywheel::curate::Validator = todo!();
+        work(&Surroundings {
+            root: &self.project.root,
+            validator,
+            specs: Some(&self.specs),
+            held_out: &self.held_out,
+            rules: &self.rules,
+            watch,
+        })
+    }
+}
+
+/// The prompts that skills are evaluated with: they are asked of the trained model, so nothing may be learned from them.
+fn held_out_prompts(catalogue: &Catalogue) -> Vec<String> {
+    const MAX_EVALS_BYTES: u64 = 4 * 1024 * 1024;
+    let mut prompts = Vec::new();
+    for entry in &catalogue.entries {
+        let bytes = SkillFolder::of(&entry.skill).and_then(|folder| folder.read(EVALS_FILE, MAX_EVALS_BYTES));
+        let evals = bytes.ok().and_then(|bytes| serde_json::from_slice::<Evals>(&bytes).ok());
+        prompts.extend(evals.into_iter().flat_map(|evals| evals.evals).map(|eval| eval.prompt));
+    }
+    prompts.sort();
+    prompts.dedup();
+    prompts
+}
