@@ -44,6 +44,10 @@ crash-test kills="2000":
 mcp-clients:
     scripts/mcp-clients
 
+# Every export of a dataset, read by the loaders of mlx-lm, TRL, datasets, OpenAI and pyarrow
+dataset-loaders *arguments:
+    scripts/dataset-loaders {{arguments}}
+
 # The Python tools the benchmarks compare with
 venv:
     scripts/venv

@@ -6,6 +6,7 @@
 mod crash;
 mod curate;
 mod dataset;
+mod dataset_build;
 mod dataset_export;
 mod dataset_import;
 mod extract;

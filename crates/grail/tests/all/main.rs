@@ -8,6 +8,7 @@ mod changes;
 mod check;
 mod check_formats;
 mod codemod;
+mod dataset;
 mod events;
 mod find;
 mod generate;
