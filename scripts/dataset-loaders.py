@@ -152,6 +152,7 @@ def check_openai(folder: Path, is_preference: bool) -> str:
             assert set(row) <= allowed, f"{name}: row {number + 1} has the fields {sorted(row)}"
             asked = row["input"]["messages"] if is_preference else row["messages"]
             answers = row["preferred_output"] + row["non_preferred_output"] if is_preference else asked[-1:]
+            assert asked and answers, f"{name}: row {number + 1} says nothing"
             for said in asked + answers:
                 message.validate_python(said, strict=True)
             for described in row.get("tools", []):
@@ -198,6 +199,7 @@ def break_export(folder: Path) -> None:
 
 def main() -> None:
     program = sys.argv[1]
+    datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory() as scratch:
         project, exports = Path(scratch) / "project", Path(scratch) / "exports"
         project.mkdir()

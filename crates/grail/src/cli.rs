@@ -5,7 +5,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
 use crate::{
-    Exit, approvals, check, code, dataset, events, generate, host, init, lsp, mcp, proposals, rules, run, skills,
+    Exit, approvals, check, code, dataset, events, generate, host, init, lsp, mcp, proposals, rules, run,
+    skills,
 };
 
 #[derive(Debug, Parser)]

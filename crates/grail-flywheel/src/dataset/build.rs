@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::chat::{ChatForm, check_form};
 use super::import::{Import, mix, read_imports};
 use super::manifest::{Counts, EventSource, ImportSource, ReviewCounts, Sources};
-use super::review::{Queue, is_reviewed};
+use super::review::{Queue, Reviewed};
 use super::store::{Draft, Dropped, Frozen, freeze};
 use crate::FlywheelError;
 use crate::curate::{CurateSettings, Curated, Validator, curate};
@@ -73,7 +73,6 @@ pub struct Prepared {
     /// The last number of every session.
     pub numbers: BTreeMap<String, u64>,
     ratios: BTreeMap<String, f64>,
-    import_of: BTreeMap<String, String>,
     /// Examples that do not fit into the one form of a dataset.
     unfit: Vec<(Example, String)>,
 }
@@ -126,12 +125,11 @@ pub fn prepare(surroundings: &Surroundings<'_>, settings: &BuildSettings) -> Res
     let imports = if settings.with_imports { read_imports(root)? } else { Vec::new() };
     let mut counts = Counts { extracted: extraction.examples.len() as u64, ..Counts::default() };
     let mut sources = reading.sources(surroundings.held_out);
-    let (mut ratios, mut import_of) = (BTreeMap::new(), BTreeMap::new());
+    let mut ratios = BTreeMap::new();
     let mut examples = extraction.examples;
     for Import { record, examples: imported } in imports {
         counts.imported += record.examples;
         ratios.insert(record.name.clone(), record.ratio);
-        import_of.extend(imported.iter().map(|example| (example.id.clone(), record.name.clone())));
         examples.extend(imported);
         sources.imports.push(ImportSource {
             name: record.name,
@@ -151,9 +149,8 @@ pub fn prepare(surroundings: &Surroundings<'_>, settings: &BuildSettings) -> Res
     });
     let curate_settings = CurateSettings { reviews: reviews.clone(), ..settings.curate.clone() };
     let curated = curate(examples, &curate_settings, surroundings.validator);
-    let varied = curated.kept.iter().filter(|example| example.origin.variation_of.is_some()).count();
-    counts.varied = varied as u64;
-    Ok(Prepared { curated, reviews, sources, counts, numbers: reading.numbers, ratios, import_of, unfit })
+    counts.varied = curated.variations as u64;
+    Ok(Prepared { curated, reviews, sources, counts, numbers: reading.numbers, ratios, unfit })
 }
 
 /// Freezes what a project has taught so far.
@@ -175,21 +172,17 @@ pub fn build(surroundings: &Surroundings<'_>, settings: &BuildSettings) -> Resul
         dropped(example, "does not fit the form of the dataset", Some(problem.clone()))
     }));
     draft.dropped.extend(prepared.curated.dropped.iter().map(|(example, reason)| {
-        let (reason, detail) = named_reason(reason);
-        dropped(example, &reason, detail)
+        dropped(example, &reason.name().replace('_', " "), Some(reason.to_string()))
     }));
     let mut kept = prepared.curated.kept;
     if settings.reviewed_only {
+        let decided = Reviewed::new(&prepared.reviews);
         let (reviewed, waiting) =
-            kept.into_iter().partition::<Vec<Example>, _>(|example| is_reviewed(example, &prepared.reviews));
+            kept.into_iter().partition::<Vec<Example>, _>(|example| decided.contains(example));
         draft.dropped.extend(waiting.iter().map(|example| dropped(example, "not reviewed", None)));
         kept = reviewed;
     }
-    let import_of = |example: &Example| {
-        let original = example.origin.variation_of.as_ref().unwrap_or(&example.id);
-        prepared.import_of.get(original).cloned()
-    };
-    let too_many = mix(&kept, import_of, &prepared.ratios);
+    let too_many = mix(&kept, &prepared.ratios);
     let (surplus, kept) =
         kept.into_iter().partition::<Vec<Example>, _>(|example| too_many.contains(&example.id));
     draft
@@ -283,20 +276,6 @@ fn dropped(example: &Example, reason: &str, detail: Option<String>) -> Dropped {
     Dropped { id: example.id.clone(), reason: reason.to_owned(), detail, source }
 }
 
-/// A reason as it is counted, and what else it says.
-fn named_reason(reason: &impl serde::Serialize) -> (String, Option<String>) {
-    let Ok(Json::Object(mut fields)) = serde_json::to_value(reason) else {
-        return ("other".to_owned(), None);
-    };
-    let name = fields.remove("reason").and_then(|name| name.as_str().map(|name| name.replace('_', " ")));
-    let said = fields.into_iter().map(|(_, value)| match value {
-        Json::String(text) => text,
-        other => other.to_string(),
-    });
-    let detail = said.collect::<Vec<_>>().join(": ");
-    (name.unwrap_or_else(|| "other".to_owned()), Some(detail).filter(|detail| !detail.is_empty()))
-}
-
 fn review_counts(reviews: &BTreeMap<String, Review>, queue: &Queue) -> ReviewCounts {
     let count = |verdict| reviews.values().filter(|review| review.verdict == verdict).count() as u64;
     ReviewCounts {
@@ -340,6 +319,7 @@ fn told(settings: &BuildSettings) -> Json {
         "ceiling": curate.ceiling,
         "most_repeats": curate.most_repeats,
         "variations": curate.variations,
+        "renames": curate.renames,
         "valid": split.valid,
         "test": split.test,
         "threshold": split.threshold,

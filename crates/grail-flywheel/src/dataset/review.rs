@@ -2,7 +2,7 @@
 //!
 //! A decision is an event in the session that the example comes from. So it survives every rebuild, and is forgotten with the session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::chat::is_forbidden;
 use crate::FlywheelError;
@@ -28,13 +28,23 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Of what a build would keep, everything that is a project's own or a stranger's. What skills bring was looked at by their authors.
+    /// Of what a build would keep, everything that is a project's own or a stranger's, in the order in which it happened. What skills bring
+    /// was looked at by their authors.
     pub fn new(kept: &[Example], reviews: &BTreeMap<String, Review>) -> Self {
-        let is_own = |example: &&Example| {
-            !example.origin.source.starts_with("skill:") && example.origin.variation_of.is_none()
+        let reviewed = Reviewed::new(reviews);
+        let asks = |example: &&Example| {
+            let is_own =
+                !example.origin.source.starts_with("skill:") && example.origin.variation_of.is_none();
+            is_own && !reviewed.contains(example)
         };
-        let waits = |example: &&Example| !is_reviewed(example, reviews);
-        Self { waiting: kept.iter().filter(is_own).filter(waits).cloned().collect(), decided: reviews.len() }
+        let mut waiting: Vec<Example> = kept.iter().filter(asks).cloned().collect();
+        waiting.sort_by(|one, other| {
+            let place = |example: &Example| {
+                (example.origin.events.is_empty(), example.origin.events.first().copied())
+            };
+            place(one).cmp(&place(other)).then_with(|| one.id.cmp(&other.id))
+        });
+        Self { waiting, decided: reviews.len() }
     }
 
     /// How many of the first hundred still wait.
@@ -43,15 +53,23 @@ impl Queue {
     }
 }
 
-/// Whether somebody decided about an example, as it was extracted or as they corrected it.
-pub fn is_reviewed(example: &Example, reviews: &BTreeMap<String, Review>) -> bool {
-    let is_correction = |review: &Review| {
-        review.verdict == ReviewVerdict::Correct
-            && review.corrected.is_some()
-            && review.corrected == example.chosen
-    };
-    let original = example.origin.variation_of.as_ref().and_then(|id| reviews.get(id));
-    reviews.contains_key(&example.id) || original.is_some() || reviews.values().any(is_correction)
+/// Which examples somebody decided about, as they were extracted or as they were corrected.
+pub struct Reviewed<'r> {
+    reviews: &'r BTreeMap<String, Review>,
+    corrections: BTreeSet<&'r str>,
+}
+
+impl<'r> Reviewed<'r> {
+    pub fn new(reviews: &'r BTreeMap<String, Review>) -> Self {
+        let corrected = reviews.values().filter(|review| review.verdict == ReviewVerdict::Correct);
+        Self { corrections: corrected.filter_map(|review| review.corrected.as_deref()).collect(), reviews }
+    }
+
+    pub fn contains(&self, example: &Example) -> bool {
+        let is_correction = example.chosen.as_deref().is_some_and(|chosen| self.corrections.contains(chosen));
+        let original = example.origin.variation_of.as_ref().unwrap_or(&example.id);
+        self.reviews.contains_key(&example.id) || self.reviews.contains_key(original) || is_correction
+    }
 }
 
 /// Writes decisions down, one by one.

@@ -51,7 +51,14 @@ fn with<T>(root: &Path, held_out: &[&str], work: impl FnOnce(&Surroundings<'_>) 
     let rules = RuleSetBuilder::default().build();
     let validator = RuleValidator::new(&project, &library);
     let held_out: Vec<String> = held_out.iter().map(|prompt| (*prompt).to_owned()).collect();
-    work(&Surroundings { root, validator: &validator, specs: None, held_out: &held_out, rules: &rules, watch: &|_| {} })
+    work(&Surroundings {
+        root,
+        validator: &validator,
+        specs: None,
+        held_out: &held_out,
+        rules: &rules,
+        watch: &|_| {},
+    })
 }
 
 /// Everything goes to `train`: three examples are nothing to split.
@@ -112,7 +119,10 @@ fn the_same_events_give_the_same_dataset() {
     assert_eq!(manifest.sources.sessions, ["alert", "badge", "card"]);
     assert_eq!(manifest.sources.events.iter().map(|file| file.events).sum::<u64>(), 6);
     assert_eq!((manifest.counts.extracted, manifest.counts.kept, first.queue.asked()), (3, 3, 3));
-    keep(project.root(), &[made("tabs", "Switch between panels", "def Tabs(*panels):\n    yield from panels\n")]);
+    keep(
+        project.root(),
+        &[made("tabs", "Switch between panels", "def Tabs(*panels):\n    yield from panels\n")],
+    );
     assert_ne!(built(project.root()).hash, manifest.hash);
 }
 
@@ -142,14 +152,21 @@ fn decisions_of_people_count_in_every_build() {
     decide(root, "badge", ReviewVerdict::Correct, Some("class Badge:\n    total = 0\n"));
     for _ in 0..2 {
         let manifest = built(root);
-        assert_eq!(requests(root, &manifest), ["Add a card with a title", "Count unread messages in a badge"]);
+        assert_eq!(
+            requests(root, &manifest),
+            ["Add a card with a title", "Count unread messages in a badge"]
+        );
         assert_eq!(json!(manifest.counts.dropped), json!({"rejected": 1}));
-        assert_eq!(json!(manifest.review), json!({"accepted": 0, "corrected": 1, "rejected": 1, "waiting": 1}));
+        assert_eq!(
+            json!(manifest.review),
+            json!({"accepted": 0, "corrected": 1, "rejected": 1, "waiting": 1})
+        );
         let examples = open_dataset(root, Some(&manifest.hash)).unwrap().train().unwrap();
         let chosen: Vec<&str> = examples.iter().filter_map(|example| example.chosen.as_deref()).collect();
         assert!(chosen.contains(&"class Badge:\n    total = 0\n") && !chosen.contains(&BADGE));
     }
-    let waiting: Vec<String> = prepared(root).queue().waiting.into_iter().map(|example| example.request).collect();
+    let waiting: Vec<String> =
+        prepared(root).queue().waiting.into_iter().map(|example| example.request).collect();
     assert_eq!(waiting, ["Add a card with a title"]);
     decide(root, "alert", ReviewVerdict::Withdraw, None);
     assert_eq!(built(root).counts.train, 3);
@@ -164,7 +181,16 @@ fn imports_are_mixed_in_up_to_their_share_and_prompts_of_evaluations_never() {
     let project = Project::new();
     let root = project.root();
     three_sessions(&project);
-    let words = ["invoices", "holidays", "passwords", "warehouses", "translations", "calendars", "elections", "recipes"];
+    let words = [
+        "invoices",
+        "holidays",
+        "passwords",
+        "warehouses",
+        "translations",
+        "calendars",
+        "elections",
+        "recipes",
+    ];
     let lines = words.iter().enumerate().map(|(number, word)| {
         let code = format!("def {word}(first, second):\n    return first * {number} + second.{word}\n");
         format!("{}\n", json!({"prompt": format!("Work out the {word} of last year"), "completion": code}))
@@ -172,10 +198,16 @@ fn imports_are_mixed_in_up_to_their_share_and_prompts_of_evaluations_never() {
     let file = root.join("theirs.jsonl");
     fs::write(&file, lines.collect::<String>()).unwrap();
     let read = read_file(&file, "import:theirs", Some("Apache-2.0")).unwrap();
-    let import = ImportSettings { name: "theirs".to_owned(), origin: "theirs.jsonl".to_owned(), ratio: 0.4, replaces: false };
+    let import = ImportSettings {
+        name: "theirs".to_owned(),
+        origin: "theirs.jsonl".to_owned(),
+        ratio: 0.4,
+        replaces: false,
+    };
     keep_import(root, &import, &read.examples).unwrap();
     let held_out = ["Warn about failed payments"];
-    let manifest = with(root, &held_out, |surroundings| build(surroundings, &settings())).unwrap().frozen.manifest;
+    let manifest =
+        with(root, &held_out, |surroundings| build(surroundings, &settings())).unwrap().frozen.manifest;
     assert_eq!(json!(manifest.counts.by_source), json!({"import:theirs": 2, "project": 2}));
     assert_eq!(json!(manifest.licences), json!({"Apache-2.0": 2, "project": 2}));
     assert_eq!(
@@ -183,7 +215,10 @@ fn imports_are_mixed_in_up_to_their_share_and_prompts_of_evaluations_never() {
         json!({"beyond the share of its import": 6, "near a prompt held out for evaluation": 1})
     );
     let sources = json!(manifest.sources.imports);
-    assert_eq!((&sources[0]["name"], &sources[0]["ratio"], manifest.sources.held_out), (&json!("theirs"), &json!(0.4), 1));
+    assert_eq!(
+        (&sources[0]["name"], &sources[0]["ratio"], manifest.sources.held_out),
+        (&json!("theirs"), &json!(0.4), 1)
+    );
 }
 
 #[test]
@@ -194,5 +229,8 @@ fn examples_in_another_form_are_left_out_with_the_reason() {
     let manifest = built(project.root());
     assert_eq!(json!(manifest.counts.dropped), json!({"does not fit the form of the dataset": 1}));
     let dropped = open_dataset(project.root(), Some(&manifest.hash)).unwrap().dropped().unwrap();
-    assert_eq!(dropped[0].detail.as_deref(), Some("a text carries `<|im_end|>`, a marker of a chat template"));
+    assert_eq!(
+        dropped[0].detail.as_deref(),
+        Some("a text carries `<|im_end|>`, a marker of a chat template")
+    );
 }

@@ -75,12 +75,12 @@ fn what_is_exported_can_be_imported() {
     completions: positive class PostService: ... import:theirs
     trl-sft: positive class PostService: ... import:theirs
     trl-sft standard: positive class PostService: ... import:theirs
-    trl-dpo: corrective class PostService: ... import:theirs
-    trl-dpo standard: corrective class PostService: ... import:theirs
+    trl-dpo: negative class PostService: ... import:theirs
+    trl-dpo standard: negative class PostService: ... import:theirs
     trl-kto: negative class MailService: ... import:theirs, positive class PostService: ... import:theirs
     trl-kto standard: negative class MailService: ... import:theirs, positive class PostService: ... import:theirs
     openai: multi_tool calls import:theirs, positive class PostService: ... import:theirs
-    openai-dpo: corrective class PostService: ... import:theirs
+    openai-dpo: negative class PostService: ... import:theirs
     chatml: positive <tool_call>
     {"name":"find_usages","arguments":{"name":"MailService"}}
     </tool_call>
@@ -212,30 +212,33 @@ fn an_import_has_at_most_its_share() {
     for (name, count) in [("big", 50), ("small", 1)] {
         examples.extend((0..count).map(|number| {
             let mut example = positive(&format!("{name} {number}"), "class B: ...\n");
-            example.origin.source = name.to_owned();
+            example.origin.source = format!("import:{name}/project");
             example
         }));
     }
-    let of = |example: &Example| Some(example.origin.source.clone()).filter(|source| source != "project");
     let kept = |ratios: &[(&str, f64)]| {
         let ratios: BTreeMap<String, f64> =
             ratios.iter().map(|(name, ratio)| ((*name).to_owned(), *ratio)).collect();
-        let dropped = mix(&examples, of, &ratios);
+        let dropped = mix(&examples, &ratios);
         let count = |source: &str| {
             examples
                 .iter()
-                .filter(|example| example.origin.source == source && !dropped.contains(&example.id))
+                .filter(|example| example.origin.source.contains(source) && !dropped.contains(&example.id))
                 .count()
         };
-        (count("project"), count("big"), count("small"))
+        (
+            examples.iter().filter(|example| example.origin.source == "project").count(),
+            count("big"),
+            count("small"),
+        )
     };
     // A fifth of the whole is a quarter of the rest.
     assert_eq!(kept(&[("big", 0.2), ("small", 1.0)]), (8, 2, 1));
     assert_eq!(kept(&[("big", 0.5), ("small", 0.3)]), (8, 9, 1));
     assert_eq!(kept(&[("big", 1.0), ("small", 1.0)]), (8, 50, 1));
     let only: Vec<Example> =
-        examples.iter().filter(|example| example.origin.source == "big").cloned().collect();
-    assert!(mix(&only, of, &BTreeMap::from([("big".to_owned(), 0.1)])).is_empty());
+        examples.iter().filter(|example| example.origin.source.contains("big")).cloned().collect();
+    assert!(mix(&only, &BTreeMap::from([("big".to_owned(), 0.1)])).is_empty());
 }
 
 #[test]

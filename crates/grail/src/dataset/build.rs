@@ -83,8 +83,13 @@ impl Arguments {
         settings.split.test = self.test.unwrap_or(settings.split.test);
         let (valid, test) = (settings.split.valid, settings.split.test);
         if !(valid >= 0.0 && test >= 0.0 && valid + test < 1.0) {
-            let message = format!("with {valid} to validate and {test} to test nothing is left to train with");
-            return Err(Failure::with_hint(message, "shares from 0, together below 1: `--valid 0.1 --test 0.1`").into());
+            let message =
+                format!("with {valid} to validate and {test} to test nothing is left to train with");
+            return Err(Failure::with_hint(
+                message,
+                "shares from 0, together below 1: `--valid 0.1 --test 0.1`",
+            )
+            .into());
         }
         if let Some(system_prompt) = &self.system_prompt {
             settings.form = ChatForm { system_prompt: system_prompt.clone(), ..settings.form };
@@ -110,7 +115,9 @@ fn tell(built: &Built, terminal: &mut Terminal) -> anyhow::Result<()> {
     }
     if manifest.sources.unreadable_lines > 0 {
         let lines = count(manifest.sources.unreadable_lines as usize, "line");
-        terminal.warning(format_args!("{lines} of the event files could not be read; `grail events show` names them"))?;
+        terminal.warning(format_args!(
+            "{lines} of the event files could not be read; `grail events show` names them"
+        ))?;
     }
     if built.frozen.is_known {
         terminal.note(format_args!("nothing has changed: this dataset was there already"))?;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use grail_flywheel::dataset::export::{ExportSettings, Layout, export};
 use grail_flywheel::dataset::open_dataset;
 use grail_flywheel::dataset::store::short_hash;

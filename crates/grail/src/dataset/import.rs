@@ -88,14 +88,16 @@ fn import_file(arguments: &Arguments, path: &Path, terminal: &mut Terminal) -> a
         terminal.error(&text, None)?;
     }
     if read.bad_lines > 0 && (!arguments.skip_bad_lines || read.examples.is_empty()) {
-        let message = format!("{} of `{}` can not be imported", count(read.bad_lines, "line"), path.display());
+        let message =
+            format!("{} of `{}` can not be imported", count(read.bad_lines, "line"), path.display());
         let no_licence = read.problems.iter().any(|problem| problem.problem.contains("no licence"));
         let hint = match no_licence {
             true => "name the licence with `--licence`, such as `MIT`; what has none must not be trained on",
             false => "mend them, or leave them out with `--skip-bad-lines`; nothing was imported",
         };
         if terminal.format() == Format::Json {
-            terminal.json(&json!({"import": null, "bad_lines": read.bad_lines, "problems": read.problems}))?;
+            terminal
+                .json(&json!({"import": null, "bad_lines": read.bad_lines, "problems": read.problems}))?;
         }
         terminal.error(&message, Some(hint))?;
         return Ok(Exit::Findings);
@@ -141,7 +143,8 @@ fn import_skills(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Resu
         skipped.push((name.clone(), reason));
     }
     if examples.is_empty() {
-        let hint = "skills keep examples in `examples/` and beside their rules; `grail skills list` shows skills";
+        let hint =
+            "skills keep examples in `examples/` and beside their rules; `grail skills list` shows skills";
         return Err(Failure::with_hint("no trusted skill has examples under a licence", hint).into());
     }
     let settings = ImportSettings {
@@ -152,7 +155,8 @@ fn import_skills(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Resu
     };
     let record = keep_import(&workshop.project.root, &settings, &examples)?;
     if terminal.format() == Format::Json {
-        let skipped: Vec<_> = skipped.iter().map(|(skill, reason)| json!({"skill": skill, "reason": reason})).collect();
+        let skipped: Vec<_> =
+            skipped.iter().map(|(skill, reason)| json!({"skill": skill, "reason": reason})).collect();
         terminal.json(&json!({"import": record, "skipped": skipped}))?;
         return Ok(Exit::Fine);
     }
@@ -177,7 +181,10 @@ fn material<'s>(workshop: &'s Workshop, entry: &CatalogueEntry) -> SkillMaterial
         if file.link.is_some() || !file.path.starts_with("examples/") || !file.path.ends_with(".py") {
             continue;
         }
-        let text = folder.read(&file.path, MAX_SKILL_FILE_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let text = folder
+            .read(&file.path, MAX_SKILL_FILE_BYTES)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         material.files.extend(text.map(|text| (file.path, text)));
     }
     material

@@ -11,6 +11,7 @@ use std::env;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use grail_flywheel::curate::RuleValidator;
 use grail_flywheel::dataset::build::Surroundings;
 use grail_flywheel::extract::SpecFiles;
 use grail_project::Project;
@@ -18,7 +19,7 @@ use grail_rules::{Library, RuleSet};
 use grail_skills::{Catalogue, EVALS_FILE, Evals, Scopes, SkillFolder, Trust, state_folder};
 
 use crate::Exit;
-use crate::check::RuleArguments;
+use crate::check::{RuleArguments, python_rules};
 use crate::render::Terminal;
 
 /// Examples to train with: build, review, export, import
@@ -90,10 +91,14 @@ impl Workshop {
 
     /// Does some work with everything that judges examples. `watch` is told how many events were read.
     fn work<T>(&self, watch: &dyn Fn(u64), work: impl FnOnce(&Surroundings<'_>) -> T) -> T {
-        let validator: &dyn grail_flywheel::curate::Validator = todo!();
+        let python = python_rules();
+        let mut validator = RuleValidator::new(&self.project, &self.library);
+        if let Some(python) = &python {
+            validator = validator.with_python(python);
+        }
         work(&Surroundings {
             root: &self.project.root,
-            validator,
+            validator: &validator,
             specs: Some(&self.specs),
             held_out: &self.held_out,
             rules: &self.rules,

@@ -69,7 +69,8 @@ fn explain(manifest: &Manifest, terminal: &mut Terminal) -> anyhow::Result<()> {
         count(sources.imports.len(), "import")
     ))?;
     for import in &sources.imports {
-        let share = if import.ratio < 1.0 { format!(", at most {}", percent(import.ratio)) } else { String::new() };
+        let share =
+            if import.ratio < 1.0 { format!(", at most {}", percent(import.ratio)) } else { String::new() };
         let examples = count(import.examples as usize, "example");
         terminal.line(format_args!("  import {}: {examples}{share}", visible_line(&import.name)))?;
     }
@@ -100,13 +101,18 @@ fn explain(manifest: &Manifest, terminal: &mut Terminal) -> anyhow::Result<()> {
         "{BOLD}review{RESET} {} accepted, {} corrected, {} rejected, {} waiting",
         review.accepted, review.corrected, review.rejected, review.waiting
     ))?;
-    let licences: Vec<String> =
-        manifest.licences.iter().map(|(licence, number)| format!("{number} {}", visible_line(licence))).collect();
+    let licences: Vec<String> = manifest
+        .licences
+        .iter()
+        .map(|(licence, number)| format!("{number} {}", visible_line(licence)))
+        .collect();
     terminal.line(format_args!("{BOLD}licences{RESET} {}", licences.join(", ")))?;
-    let packs: Vec<String> = manifest.rules.iter().map(|(pack, hash)| format!("{} {hash}", visible_line(pack))).collect();
+    let packs: Vec<String> =
+        manifest.rules.iter().map(|(pack, hash)| format!("{} {hash}", visible_line(pack))).collect();
     let packs = if packs.is_empty() { "none".to_owned() } else { packs.join(", ") };
     terminal.line(format_args!("{BOLD}rules{RESET} {packs}"))?;
-    terminal.line(format_args!("{BOLD}system prompt{RESET} {}", visible_line(&manifest.form.system_prompt)))?;
+    terminal
+        .line(format_args!("{BOLD}system prompt{RESET} {}", visible_line(&manifest.form.system_prompt)))?;
     terminal.line(format_args!("{BOLD}chat template{RESET} {}", visible_line(&manifest.form.chat_template)))
 }
 
@@ -130,7 +136,11 @@ fn balance(manifest: &Manifest, terminal: &mut Terminal) -> anyhow::Result<()> {
     for (kind, number) in type_counts(counts) {
         let weight = weights.by_type.get(kind.name()).copied().unwrap_or_default();
         let share = if weights.total > 0.0 { weight / weights.total } else { 0.0 };
-        terminal.line(format_args!("  {:<10} {number:>5}  {:>4} of the weight", kind.name(), percent(share)))?;
+        terminal.line(format_args!(
+            "  {:<10} {number:>5}  {:>4} of the weight",
+            kind.name(),
+            percent(share)
+        ))?;
     }
     for (name, counted) in [
         ("artifacts", &counts.by_artifact),

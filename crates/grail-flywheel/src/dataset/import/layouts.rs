@@ -12,6 +12,8 @@ const MAX_TEXT_BYTES: usize = 1024 * 1024;
 const MAX_TURNS: usize = 64;
 /// More turns than these before the request are not kept.
 const MAX_WINDOW: usize = 5;
+/// What a stranger says counts once, whatever it is about.
+const STRANGERS_WEIGHT: f64 = 1.0;
 /// No weight of a stranger's example is larger.
 const MAX_FACTOR: f64 = 4.0;
 
@@ -146,11 +148,11 @@ impl Conversation {
             return Err("the chosen and the rejected answer are the same".to_owned());
         }
         let calls = chosen.as_ref().map(|chosen| chosen.calls.clone()).unwrap_or_default();
-        let example_type = match (&chosen, &rejected) {
-            (Some(_), Some(_)) => ExampleType::Corrective,
-            (None, _) => ExampleType::Negative,
-            _ if calls.len() > 1 => ExampleType::MultiTool,
-            _ => ExampleType::Positive,
+        // A stranger prefers one answer to another: that is no error against rules of ours, which a corrective example would be.
+        let example_type = match &rejected {
+            Some(_) => ExampleType::Negative,
+            None if calls.len() > 1 => ExampleType::MultiTool,
+            None => ExampleType::Positive,
         };
         let skipped = self.turns.len().saturating_sub(MAX_WINDOW);
         let window = self.turns.into_iter().skip(skipped).map(|(role, turn)| Turn { role, text: turn.text });
@@ -169,7 +171,7 @@ impl Conversation {
             rejected: rejected.and_then(bare),
             problems: Vec::new(),
             path: None,
-            weight: Weight::new(example_type.base_weight(), 1.0),
+            weight: Weight::new(STRANGERS_WEIGHT, 1.0),
             origin: Origin::default(),
         };
         Ok((example, self.system_prompts))

@@ -156,7 +156,12 @@ fn converse(mut session: Session, reviewer: &mut Reviewer<'_>) -> anyhow::Result
 }
 
 /// What could not be written down was not decided.
-fn decide(session: &mut Session, reviewer: &mut Reviewer<'_>, verdict: ReviewVerdict, corrected: Option<String>) {
+fn decide(
+    session: &mut Session,
+    reviewer: &mut Reviewer<'_>,
+    verdict: ReviewVerdict,
+    corrected: Option<String>,
+) {
     let Some(example) = session.current() else { return };
     match reviewer.decide(example, verdict, corrected) {
         Ok(()) => session.decided(verdict),
@@ -213,7 +218,8 @@ fn find<'p>(prepared: &'p Prepared, id: &str) -> anyhow::Result<&'p Example> {
             "`grail dataset review --format json` lists those that wait",
         )
         .into()),
-        _ => Err(Failure::with_hint(format!("several examples begin with `{id}`"), "write more of its name").into()),
+        _ => Err(Failure::with_hint(format!("several examples begin with `{id}`"), "write more of its name")
+            .into()),
     }
 }
 
@@ -228,10 +234,17 @@ fn list(queue: &Queue, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     }
     for example in &queue.waiting {
         let request: String = visible_line(&example.request).chars().take(80).collect();
-        terminal.line(format_args!("{BOLD}{}{RESET} {}: {request}", example.id, example.example_type.name()))?;
+        terminal.line(format_args!(
+            "{BOLD}{}{RESET} {}: {request}",
+            example.id,
+            example.example_type.name()
+        ))?;
     }
     let waiting = count(queue.waiting.len(), "example");
-    terminal.note(format_args!("{waiting} wait, {} decided; `grail dataset review ID --accept` decides", queue.decided))?;
+    terminal.note(format_args!(
+        "{waiting} left, {} decided; `grail dataset review ID --accept` decides",
+        queue.decided
+    ))?;
     Ok(Exit::Fine)
 }
 

@@ -28,7 +28,8 @@ const HELP: [&str; 10] = [
 
 pub(super) fn draw(frame: &mut Frame<'_>, session: &mut Session) {
     let [top, body, bottom] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
+        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
+            .areas(frame.area());
     let Some(example) = session.current().cloned() else {
         let done = Paragraph::new(vec![
             Line::from("All examples were seen."),
@@ -58,12 +59,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, session: &mut Session) {
 
 fn help(frame: &mut Frame<'_>, body: Rect) {
     let (width, height) = (52.min(body.width), (HELP.len() as u16 + 2).min(body.height));
-    let area = Rect {
-        x: body.x + (body.width - width) / 2,
-        y: body.y + (body.height - height) / 2,
-        width,
-        height,
-    };
+    let area =
+        Rect { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 2, width, height };
     frame.render_widget(Clear, area);
     let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::from(*line)).collect();
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" Keys ")), area);
@@ -203,22 +200,74 @@ mod tests {
     #[test]
     fn an_example_with_everything() {
         let mut session = Session::new(vec![example("Let it take a sender"), example("Two")]);
-        insta::assert_snapshot!(drawn(&mut session, 78, 24), @"");
+        insta::assert_snapshot!(drawn(&mut session, 78, 24), @r#"
+        1 of 2  corrective  service  weight 1.8  let-it-take-a-sender
+        Context
+        Mail goes out once a day.
+
+        Before, a person
+        We send mail\u{1b}[2J now.
+
+        Request
+        Let it take a sender
+
+        What was wrong
+        line 2: parameters of a service are keyword-only (keyword-only)
+
+        The wrong answer (-) and the right one (+)
+        @@ -1,2 +1,2 @@
+         class MailService:
+        -    def __init__(self, sender): ...
+        +    def __init__(self, *, sender): ...
+
+        Where it comes from
+        project, session monday, branch mail, model qwen, services/mail.py
+
+
+        a accept  r reject  c correct  s skip  u undo  ? help  q quit
+        "#);
     }
 
     #[test]
     fn a_small_screen_scrolls() {
         let mut session = Session::new(vec![example("Let it take a sender")]);
-        insta::assert_snapshot!(drawn(&mut session, 70, 5), @"");
+        insta::assert_snapshot!(drawn(&mut session, 70, 5), @"
+        1 of 1  corrective  service  weight 1.8  let-it-take-a-sender
+        Context
+        Mail goes out once a day.
+
+        a accept  r reject  c correct  s skip  u undo  ? help  q quit  ↓ more
+        ");
         session.press(KeyCode::End, KeyModifiers::NONE);
-        insta::assert_snapshot!(drawn(&mut session, 70, 5), @"");
+        insta::assert_snapshot!(drawn(&mut session, 70, 5), @"
+        1 of 1  corrective  service  weight 1.8  let-it-take-a-sender
+
+        Where it comes from
+        project, session monday, branch mail, model qwen, services/mail.py
+        a accept  r reject  c correct  s skip  u undo  ? help  q quit
+        ");
     }
 
     #[test]
     fn the_keys_are_told() {
         let mut session = Session::new(vec![example("Let it take a sender")]);
         session.press(KeyCode::Char('?'), KeyModifiers::NONE);
-        insta::assert_snapshot!(drawn(&mut session, 70, 14), @"");
+        insta::assert_snapshot!(drawn(&mut session, 70, 14), @"
+        1 of 1  corrective  service  weight 1.8  let-it-take-a-sender
+        Context  ┌ Keys ────────────────────────────────────────────┐
+        Mail goes│a        accept: it may be learned from           │
+                 │r        reject: it must not be learned from      │
+        Before, a│c, e     correct the answer in your editor        │
+        We send m│s        skip: it stays in the queue              │
+                 │u        undo the last decision                   │
+        Request  │↑ ↓ j k  scroll                                   │
+        Let it ta│space    a page on, also page down and page up    │
+                 │q, Esc   quit; what was decided is kept           │
+        What was │                                                  │
+        line 2: p│any key closes this                               │y)
+                 └──────────────────────────────────────────────────┘
+        a accept  r reject  c correct  s skip  u undo  ? help  q quit  ↓ more
+        ");
         // However small the window is, nothing breaks.
         for (width, height) in [(1, 1), (2, 3), (200, 2)] {
             drawn(&mut session, width, height);
@@ -229,6 +278,11 @@ mod tests {
     fn the_end_says_what_came_of_it() {
         let mut session = Session::new(vec![example("One")]);
         session.press(KeyCode::Char('s'), KeyModifiers::NONE);
-        insta::assert_snapshot!(drawn(&mut session, 60, 5), @"");
+        insta::assert_snapshot!(drawn(&mut session, 60, 5), @"
+
+        All examples were seen.
+        0 accepted, 0 corrected, 0 rejected; 1 example left
+        q quits, u goes back.
+        ");
     }
 }

@@ -122,7 +122,7 @@ impl Session {
         let number = |wanted| self.history.iter().filter(|(_, verdict)| *verdict == Some(wanted)).count();
         let decided = self.history.iter().filter(|(_, verdict)| verdict.is_some()).count();
         format!(
-            "{} accepted, {} corrected, {} rejected; {} still wait",
+            "{} accepted, {} corrected, {} rejected; {} left",
             number(ReviewVerdict::Accept),
             number(ReviewVerdict::Correct),
             number(ReviewVerdict::Reject),
@@ -218,7 +218,7 @@ pub(super) mod tests {
         assert_eq!(press(&mut session, 'r'), Action::Decide(ReviewVerdict::Reject));
         session.decided(ReviewVerdict::Reject);
         assert!(session.current().is_none());
-        assert_eq!(session.summary(), "1 accepted, 0 corrected, 1 rejected; 1 example still wait");
+        assert_eq!(session.summary(), "1 accepted, 0 corrected, 1 rejected; 1 example left");
         assert_eq!(press(&mut session, 'a'), Action::Wait, "nothing is shown that could be accepted");
         assert_eq!(press(&mut session, 'u'), Action::Withdraw(Box::new(example("Three"))));
         assert_eq!(press(&mut session, 'u'), Action::Wait, "a skipped one has no decision to withdraw");
@@ -226,7 +226,7 @@ pub(super) mod tests {
         assert_eq!(session.place(), (1, 3));
         assert_eq!(press(&mut session, 'u'), Action::Wait);
         assert_eq!(session.message.as_deref(), Some("there is nothing to undo"));
-        assert_eq!(session.summary(), "0 accepted, 0 corrected, 0 rejected; 3 examples still wait");
+        assert_eq!(session.summary(), "0 accepted, 0 corrected, 0 rejected; 3 examples left");
     }
 
     #[test]
