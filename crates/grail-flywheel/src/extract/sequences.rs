@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
 use super::PassedOver;
@@ -22,9 +23,12 @@ const MAX_FOUND_BYTES: usize = 200;
 
 pub(super) fn sequences(session: &Session<'_>, works: &[Work<'_>], learned: &mut Learned) {
     let shapes = known_shapes(session.events);
+    let failed = failed_codes(session.events);
     let mut calls: Vec<(usize, &Event)> = Vec::new();
     for (position, event) in session.events.iter().enumerate() {
         match &event.kind {
+            // Code that did not pass is told beside the code that did, and not as something to hand in.
+            EventKind::ToolCall { arguments, .. } if hands_in(arguments, &failed) => {}
             EventKind::ToolCall { .. } => calls.push((position, event)),
             EventKind::SandboxRun { tools, .. } => {
                 // Calls that the program made are told by the program.
@@ -147,6 +151,21 @@ fn single_calls(
         example.calls = uses;
         keep(example, &mut learned.examples);
     }
+}
+
+/// What was checked and did not pass.
+fn failed_codes(events: &[Event]) -> FxHashSet<&str> {
+    let failed = events.iter().filter_map(|event| match &event.kind {
+        EventKind::DomainValidation { code, passed: false, .. } => Some(code.as_str()),
+        EventKind::Retry { original, .. } => Some(original.as_str()),
+        _ => None,
+    });
+    failed.collect()
+}
+
+fn hands_in(arguments: &Json, codes: &FxHashSet<&str>) -> bool {
+    let is_code = |value: &Json| value.as_str().is_some_and(|text| codes.contains(text));
+    !codes.is_empty() && arguments.as_object().is_some_and(|fields| fields.values().any(is_code))
 }
 
 type Shapes<'e> = BTreeMap<&'e str, Vec<Shape>>;

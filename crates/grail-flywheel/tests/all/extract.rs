@@ -325,6 +325,25 @@ fn calls_one_after_the_other_are_an_example_if_a_later_one_needs_what_an_earlier
 }
 
 #[test]
+fn handing_in_code_that_fails_is_no_part_of_how_tools_work_together() {
+    let hand_in = |code: &str| json!({"artifact_type": "component", "code": code});
+    let talk = session("a")
+        .wants("mend the card")
+        .calls("find_code", json!({"name": "Card"}), json!({"path": "src/card.py"}), &[])
+        .calls("read_file", json!({"path": "src/card.py"}), json!("text"), &[])
+        .validates("src/card.py", "bad", &["view"])
+        .calls("generate_artifact", hand_in("bad"), json!({"success": false}), &[])
+        .validates("src/card.py", "good", &[])
+        .retries("src/card.py", 1, &["view"], "bad", "good", true)
+        .calls("generate_artifact", hand_in("good"), json!({"success": true}), &[])
+        .makes("src/card.py", "good", 1);
+    insta::assert_snapshot!(told(&extracted(vec![talk]).examples), @r#"
+    corrective mend the card [view] "good" not "bad" ×1.50 from 1,7,9
+    multi_tool mend the card [find_code read_file generate_artifact] - not - ×1.30 from 1,2,3,8
+    "#);
+}
+
+#[test]
 fn a_field_that_no_result_has_spoils_an_example() {
     let talk = |code: &str| {
         session("a")
