@@ -5,8 +5,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
 use crate::{
-    Exit, approvals, check, code, dataset, events, generate, host, init, lsp, mcp, proposals, rules, run,
-    skills,
+    Exit, approvals, check, code, dataset, events, generate, hooks, host, init, lsp, mcp, proposals, rules,
+    run, skills,
 };
 
 #[derive(Debug, Parser)]
@@ -86,6 +86,7 @@ pub enum Command {
     Skills(Box<skills::Arguments>),
     Generate(Box<generate::Arguments>),
     Proposals(proposals::Arguments),
+    Hooks(hooks::Arguments),
     Events(events::Arguments),
     Dataset(Box<dataset::Arguments>),
     Mcp(mcp::Arguments),
@@ -105,6 +106,7 @@ impl Command {
             Self::Skills(arguments) => skills::run(*arguments, terminal),
             Self::Generate(arguments) => generate::run(&arguments, terminal),
             Self::Proposals(arguments) => proposals::run(arguments, terminal),
+            Self::Hooks(arguments) => hooks::run(&arguments, terminal),
             Self::Events(arguments) => events::run(arguments, terminal),
             Self::Dataset(arguments) => dataset::run(*arguments, terminal),
             Self::Mcp(arguments) => mcp::run(arguments, terminal),

@@ -12,6 +12,7 @@ pub mod dataset;
 pub mod events;
 pub mod files;
 pub mod generate;
+pub mod hooks;
 pub mod host;
 pub mod init;
 mod interrupt;

@@ -17,6 +17,8 @@ const INTEGRATION: [&str; 8] =
 const MAX_OWN: usize = 300;
 const MAX_THEIRS: usize = 2000;
 const MAX_FIRST_PARENTS: usize = 20_000;
+/// Commits that git is asked about one by one.
+const MAX_ASKED: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -34,17 +36,20 @@ pub(super) struct Candidate<'c> {
     pub last_seen: Option<&'c str>,
 }
 
-/// The branches that others are merged into: where git was seen merging, the remote's own, and those with a usual name.
+/// The branches that others are merged into: the remote's own, and those with a usual name. Where there is none of these, those into which
+/// git was seen merging.
 pub(super) fn integration_branches(refs: &Refs, seen: &BTreeSet<String>) -> Vec<String> {
     let usual = INTEGRATION.iter().map(|name| (*name).to_owned());
     let releases = refs.all.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
     let releases = releases.filter(|name| name.starts_with("release/")).map(str::to_owned);
-    let all = refs.remote_default.iter().cloned().chain(usual).chain(releases).chain(seen.iter().cloned());
     let mut branches: Vec<String> = Vec::new();
-    for name in all {
+    for name in refs.remote_default.iter().cloned().chain(usual).chain(releases) {
         if refs.has(&name) && !branches.contains(&name) {
             branches.push(name);
         }
+    }
+    if branches.is_empty() {
+        branches.extend(seen.iter().filter(|name| refs.has(name)).cloned());
     }
     branches
 }
@@ -85,7 +90,8 @@ fn targets<'t>(integration: &'t [String], branch: &str) -> impl Iterator<Item = 
 fn way_into(repository: &Repository, branch: &Candidate<'_>, tip: &str, target: &str) -> Option<MergeWay> {
     if repository.is_ancestor(tip, target) {
         // A branch that was only begun is also behind: something must have been made on it.
-        let has_work = branch.own.iter().rev().any(|own| own == tip || repository.is_ancestor(own, tip));
+        let has_work =
+            branch.own.iter().rev().take(MAX_ASKED).any(|own| own == tip || repository.is_ancestor(own, tip));
         return has_work.then(|| match is_on_first_parents(repository, tip, target) {
             true => MergeWay::FastForward,
             false => MergeWay::Merge,

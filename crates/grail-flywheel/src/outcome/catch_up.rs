@@ -1,7 +1,7 @@
 //! Keeps what git tells: looks at the repository and writes down what the events do not say yet.
 //!
-//! One process looks at a time; whoever comes meanwhile leaves it to the other. Nothing is looked at twice while neither references, notes
-//! nor events have changed.
+//! One process looks at a time; whoever comes meanwhile leaves it to the other. While neither references nor notes have changed, looking
+//! costs a few questions to git and reads no events.
 
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
@@ -46,7 +46,7 @@ pub fn catch_up(root: &Path, settings: &EventSettings) -> Result<CaughtUp, Flywh
     }
     let Some(repository) = Repository::of(root) else { return Ok(CaughtUp::default()) };
     let seen_path = data(root)?.join(SEEN_FILE);
-    let seen = fingerprint(root, &repository);
+    let seen = fingerprint(&repository);
     if fs::read(&seen_path).is_ok_and(|before| before == seen.as_bytes()) {
         return Ok(CaughtUp { has_repository: true, events: Vec::new() });
     }
@@ -55,7 +55,7 @@ pub fn catch_up(root: &Path, settings: &EventSettings) -> Result<CaughtUp, Flywh
     let events = keep(root, settings, events)?;
     notes::turn(&repository.common);
     // Not having it costs another look.
-    let _ = fs::write(&seen_path, fingerprint(root, &repository));
+    let _ = fs::write(&seen_path, fingerprint(&repository));
     Ok(CaughtUp { has_repository, events })
 }
 
@@ -111,8 +111,8 @@ fn data(root: &Path) -> Result<PathBuf, FlywheelError> {
     data_folder(root).map_err(|source| FlywheelError::storage(&root.join(".grail"), source))
 }
 
-/// References, notes and event files, as they are now.
-fn fingerprint(root: &Path, repository: &Repository) -> String {
+/// References, `HEAD` and notes, as they are now. Events are no part of it: without git doing something, nothing becomes of them.
+fn fingerprint(repository: &Repository) -> String {
     let mut hasher = blake3::Hasher::new();
     let refs = repository.refs();
     for (name, commit) in &refs.all {
@@ -120,15 +120,5 @@ fn fingerprint(root: &Path, repository: &Repository) -> String {
     }
     let head = repository.git.line(&["rev-parse", "--verify", "-q", "HEAD"]);
     let _ = writeln!(hasher, "{head:?} {:?} {}", refs.remote_default, notes::size(&repository.common));
-    let mut files: Vec<(String, u64)> = fs::read_dir(events_folder(root))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| {
-            Some((entry.file_name().to_string_lossy().into_owned(), entry.metadata().ok()?.len()))
-        })
-        .collect();
-    files.sort();
-    let _ = writeln!(hasher, "{files:?}");
     hasher.finalize().to_hex().to_string()
 }

@@ -1,7 +1,8 @@
 //! Hooks of git that note what git did, beside the hooks of others.
 //!
-//! A hook of Grail is a few lines of shell: it asks git once where it is and appends one line to a file among git's data. Starting Grail
-//! would cost more than a commit may, and would fail without it; what the lines mean is found out when somebody next looks at events.
+//! A hook of Grail is a few lines of shell: it reads where `HEAD` is and appends one line to a file among git's data, without starting
+//! anything. Starting Grail would cost more than a commit may, and would fail without it; what the notes mean is found out when somebody
+//! next looks at events.
 //!
 //! Shell scripts of others get the lines below their first one, because they may end with `exit` or `exec`. Anything else (another
 //! interpreter, a program, a link, a script that is switched off) is moved aside and called. Removing restores every byte. Folders that
@@ -97,25 +98,40 @@ pub fn remove_hooks(root: &Path) -> Result<HooksReport, FlywheelError> {
     place.report()
 }
 
-/// The lines of a hook.
+/// The lines of a hook. No process is started but where git keeps its references in another way.
 pub fn hook_lines(hook: &str) -> String {
     // A checkout of single files moves nothing.
-    let condition = if hook == "post-checkout" { "  [ \"${3-}\" = 1 ] || exit 0\n" } else { "" };
-    format!(
-        "{BEGIN}\n\
-         # Notes for Grail what git did: a few milliseconds, and never a failure. `grail hooks remove` takes these lines out.\n\
-         (\n\
-         {condition}  {{\n    \
-           IFS= read -r grail_folder && read -r grail_head && read -r grail_branch &&\n      \
-             printf '1\\t%s\\t%s\\t%s\\n' {hook} \"$grail_head\" \"$grail_branch\" >>\"$grail_folder/{}\"\n  \
-         }} <<GRAIL\n\
-         $(git rev-parse --git-common-dir HEAD --symbolic-full-name HEAD)\n\
-         GRAIL\n\
-         ) </dev/null >/dev/null 2>&1 || :\n\
-         {END}\n",
-        notes::NOTES_FILE
-    )
+    let condition = if hook == "post-checkout" { "[ \"${3-}\" != 1 ] || {" } else { "{" };
+    LINES.replace("CONDITION", condition).replace("HOOK", hook).replace("NOTES", notes::NOTES_FILE)
 }
+
+const LINES: &str = r#"# >>> grail hooks >>>
+# Notes for Grail what git did: a few milliseconds, and never a failure. `grail hooks remove` takes these lines out.
+CONDITION
+  grail_git=${GIT_DIR:-.git} grail_head='' grail_branch=''
+  grail_common=$grail_git
+  if [ -f "$grail_git/HEAD" ]; then
+    if [ -f "$grail_git/commondir" ]; then
+      IFS= read -r grail_common <"$grail_git/commondir"
+      case $grail_common in /*) ;; *) grail_common=$grail_git/$grail_common ;; esac
+    fi
+    IFS= read -r grail_branch <"$grail_git/HEAD"
+    case $grail_branch in
+      'ref: '*)
+        grail_branch=${grail_branch#ref: }
+        [ -f "$grail_common/$grail_branch" ] && read -r grail_head <"$grail_common/$grail_branch" ;;
+      *) grail_head=$grail_branch grail_branch=HEAD ;;
+    esac
+  fi
+  if [ -z "$grail_head" ]; then
+    { IFS= read -r grail_common && read -r grail_head && read -r grail_branch; } <<GRAIL
+$(git rev-parse --git-common-dir HEAD --symbolic-full-name HEAD)
+GRAIL
+  fi
+  [ -z "$grail_head" ] || printf '1\t%s\t%s\t%s\n' HOOK "$grail_head" "$grail_branch" >>"$grail_common/NOTES"
+} </dev/null >/dev/null 2>&1 || :
+# <<< grail hooks <<<
+"#;
 
 /// The folder in which git looks for hooks.
 struct Place {

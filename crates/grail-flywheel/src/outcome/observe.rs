@@ -23,6 +23,8 @@ use crate::event::{CorrectionSource, Event, EventKind};
 const SLACK_SECONDS: i64 = 60;
 /// Commits of one branch that are looked at.
 const MAX_COMMITS: usize = 500;
+/// How far back the end of an earlier branch of the same name is looked at.
+const MAX_ENDED: usize = 5000;
 /// One artifact tells of so many edits.
 const MAX_EDITS: usize = 3;
 /// Paths of one commit that are told.
@@ -74,8 +76,6 @@ impl<'l> Look<'l> {
         let is_merge = |note: &&Note| note.hook == "post-merge";
         let seen: BTreeSet<String> =
             notes.iter().filter(is_merge).filter_map(|note| note.branch.clone()).collect();
-        // A branch that work is done on may have had another merged into it; that does not make it one that others end in.
-        let seen = seen.into_iter().filter(|name| !history.branches.contains_key(name)).collect();
         let integration = integration_branches(&refs, &seen);
         let numbers = history.numbers.clone();
         let mut look = Self {
@@ -309,10 +309,11 @@ impl<'l> Look<'l> {
             }
         }
         let existing = self.repository.existing(&own);
-        let is_ended = |commit: &String| {
-            history.ended.iter().any(|tip| tip == commit || self.repository.is_ancestor(commit, tip))
-        };
-        own.retain(|commit| existing.contains(commit) && !(is_new_only && is_ended(commit)));
+        let mut ended: HashSet<String> = HashSet::new();
+        for tip in history.ended.iter().filter(|_| is_new_only) {
+            ended.extend(self.repository.list(tip, &[], MAX_ENDED, &[]));
+        }
+        own.retain(|commit| existing.contains(commit) && !ended.contains(commit));
         own
     }
 

@@ -10,14 +10,14 @@ const CONTRASTS: [&str; 10] =
     ["but", "however", "except", "though", "although", "unfortunately", "sadly", "yet", "only", "apart"];
 
 /// What turns a cue round when it stands shortly before it.
-const NEGATIONS: [&str; 26] = [
+const NEGATIONS: &[&str] = &[
     "not", "no", "never", "nothing", "none", "hardly", "without", "isnt", "arent", "wasnt", "werent", "dont",
     "doesnt", "didnt", "cant", "cannot", "couldnt", "wont", "wouldnt", "hasnt", "havent", "aint", "neither",
     "nor", "nobody", "barely",
 ];
 
 /// Beginnings of a wish to have something made different.
-const CHANGES: [&str; 30] = [
+const CHANGES: &[&str] = &[
     "rename",
     "use",
     "remove",
@@ -48,10 +48,12 @@ const CHANGES: [&str; 30] = [
     "simplify",
     "split",
     "inline",
+    "lose",
+    "rewrite",
 ];
 
 /// Beginnings of a wish for something new.
-const TASKS: [&str; 28] = [
+const TASKS: &[&str] = &[
     "create",
     "write",
     "generate",
@@ -83,7 +85,7 @@ const TASKS: [&str; 28] = [
 ];
 
 /// Words that are mended when a letter is wrong, missing, doubled or changed places. All of them begin with their own letter.
-const MENDED: [&str; 40] = [
+const MENDED: &[&str] = &[
     "perfect",
     "great",
     "exactly",
@@ -127,7 +129,7 @@ const MENDED: [&str; 40] = [
 ];
 
 /// Words near one of those that are words of their own.
-const NOT_MENDED: [&str; 34] = [
+const NOT_MENDED: &[&str] = &[
     "greet", "treat", "look", "looked", "work", "worked", "works", "thank", "should", "mean", "means",
     "want", "wants", "wanting", "ask", "asks", "miss", "mixed", "renamed", "renames", "removed", "removes",
     "reverts", "broke", "release", "prefers", "father", "letter", "butter", "expect", "accept", "exact",
@@ -198,6 +200,29 @@ pub(super) fn is_negation(word: &str) -> bool {
 
 pub(super) fn is_change(word: &str) -> bool {
     CHANGES.contains(&word)
+}
+
+/// Whether somebody is said to have done something: "used", "put".
+pub(super) fn is_deed(word: &str) -> bool {
+    let is_regular = word.len() > 4
+        && word.ends_with("ed")
+        && !matches!(word, "need" | "nailed" | "fixed" | "solved" | "saved");
+    is_regular
+        || matches!(
+            word,
+            "put"
+                | "made"
+                | "took"
+                | "wrote"
+                | "left"
+                | "built"
+                | "gave"
+                | "broke"
+                | "kept"
+                | "chose"
+                | "threw"
+                | "lost"
+        )
 }
 
 pub(super) fn is_task(word: &str) -> bool {
@@ -284,7 +309,7 @@ const LIST: &[(Side, f64, &str)] = &[
     (Side::Fault, 1.5, "wrong; incorrect; mistake; mistaken; hallucination; hallucinated; invented; broken; bug; bugs; useless; nonsense;
         terrible; awful; bad; horrible; ugly"),
     (Side::Fault, 1.2, "missing; unnecessary; redundant; superfluous; complicated; fails; failing; failed; crashes; crashed; crash; breaks;
-        broke; complains; complain; traceback; error; errors; exception; problem; problems; issue; issues; unclear; confusing"),
+        broke; complains; complain; traceback; error; errors; problem; problems; issue; issues; unclear; confusing"),
     (Side::Against, 1.8, "i meant; what i meant was; i asked for; i asked you; i said; i told you; i wanted; not what; not how we;
         how we do; you forgot; you missed; you left out; you misunderstood; you misread; you ignored; you got; you changed the wrong;
         misunderstood; try again; do it again; once more; start over; start again; not quite; not really; not like this; not like that;
@@ -293,7 +318,7 @@ const LIST: &[(Side, f64, &str)] = &[
         this should; that should; shouldnt; must be; must not; must never; must; needs to; need to be; need to stay; has to; have to be;
         ought to; supposed to; instead; rather have; i would prefer; id prefer; id rather; i prefer; would rather; i dont like;
         i do not like; dont like; dont want; do not want; i need it to; put it back; put them back; put back; go back; get rid of;
-        undo; revert; take it out; take that out; out again; way it was; make it; make them; make that; call it; too long; too short;
+        take it out; take that out; out again; way it was; make it; make them; make that; call it; too long; too short;
         too many; too much; too slow; too complicated; too complex; too big; too early; too late; too generic; too clever; too verbose;
         way too; far too; a bit too; not needed; not necessary; no need for; there is no such; theres no such; no such method;
         didnt i say; didnt i ask; didnt we; did i not; isnt that supposed; wasnt this supposed; wasnt that supposed; the other way"),
@@ -304,6 +329,23 @@ const LIST: &[(Side, f64, &str)] = &[
         i get the; now i get; im getting; not good; not correct; not true; not acceptable; old api; the old; lets not; we never;
         we dont; we do not; we always; in this project we"),
     (Side::Against, 0.5, "actually"),
+    (Side::Against, 1.2, "was better; were better; i expected; id have expected; i would have expected; had expected; we already have;
+        already exists; there already is; not there; not here; same problem; same error; same issue; same mistake; i cant merge;
+        i cant use; cant accept; will break; will fail; will explode; would break; i was talking about; never told you; the spec says;
+        spec says; ticket says; docs say; everywhere else; doesnt pass; does not pass; dont pass; is our convention; our convention;
+        please let; please respect; please follow; please stick; stick to; follow our; why is there still; you should have; reads like;
+        off by one; needs a; needs an; need a docstring; made up; makes no sense; doesnt make sense; does not make sense"),
+    (Side::Fault, 1.0, "opposite; circular; overengineered; overengineering; overkill; ignores; swallows; loses; leaks; duplicates; skips;
+        misses; lacks; forgets; overwrites; hides; misleading; inconsistent; outdated; deprecated; unused; hardcoded; insecure; slow;
+        verbose; findings; violation; violations; violates"),
+    (Side::Against, 0.5, "hmm; hm; nah"),
+    (Side::For, 1.4, "wow; impressive; impressed; thatll do; that will do; did the trick; does the trick; how i imagined; as i imagined;
+        how i wanted; like i wanted; turned out well; turned out great; works well; works perfectly; good enough; take it; ship this;
+        ship that"),
+    (Side::For, 1.0, "clean; elegant; tidy; simpler; cleaner; nicer; readable; fair enough; makes sense; agreed; i agree; passes; satisfied;
+        pleased; glad"),
+    (Side::Going, 1.2, "no further; nothing further; that was the bug; was the bug; was the problem; dont touch it; carry on; please continue;
+        go on; proceed; can be merged; can go in"),
     (Side::Against, 0.8, "almost; nearly; close; hmm no; hm no; wait no; sorry; instead of; i think you; obvious"),
 ];
 

@@ -10,6 +10,8 @@ const THRESHOLD: f64 = 0.6;
 const REACH: usize = 3;
 /// A question weighs nothing it mentions.
 const IN_QUESTION: f64 = 0.1;
+/// Nor does what may happen.
+const IN_CONDITION: f64 = 0.3;
 /// What stands before a "but" is politeness.
 const BEFORE_CONTRAST: f64 = 0.35;
 /// Praise and a "but" with nothing known behind it.
@@ -49,7 +51,8 @@ pub(super) fn judge(clauses: &[Clause]) -> Judgement {
 
 fn weigh(clause: &Clause, number: usize, is_task: bool, balance: &mut Balance) {
     let words = &clause.words;
-    let asks_for_change = wish(clause);
+    let goes_on = cues::at(words, 0).is_some_and(|cue| cue.side == Side::Going);
+    let asks_for_change = wish(clause).filter(|_| !goes_on);
     let is_question = (clause.is_question || asks(words)) && asks_for_change.is_none();
     let mut factor = if is_question { IN_QUESTION } else { 1.0 };
     if number == 0 {
@@ -57,6 +60,12 @@ fn weigh(clause: &Clause, number: usize, is_task: bool, balance: &mut Balance) {
     }
     if clause.is_contrast {
         factor *= AFTER_CONTRAST;
+    }
+    if matches!(words.first().map(String::as_str), Some("if" | "when" | "whenever" | "once" | "unless")) {
+        factor *= IN_CONDITION;
+    }
+    if let Some(deed) = deed(words).filter(|_| !is_question) {
+        balance.add(Verdict::Correction, 1.2 * factor, format!("you {deed}"));
     }
     if let Some(verb) = asks_for_change {
         balance.add(Verdict::Correction, 1.5 * factor, verb.to_owned());
@@ -79,7 +88,7 @@ fn weigh(clause: &Clause, number: usize, is_task: bool, balance: &mut Balance) {
         if let Some(verdict) = cues::verdict_of(cue.side, is_negated) {
             // A question that doubts is an answer.
             let doubts =
-                matches!(words[place].as_str(), "shouldnt" | "isnt" | "wasnt" | "didnt" | "supposed");
+                matches!(words[place].as_str(), "shouldnt" | "isnt" | "wasnt" | "didnt" | "supposed" | "why");
             let weight =
                 if is_question && doubts { cue.weight * factor / IN_QUESTION } else { cue.weight * factor };
             let not = if is_negated && matches!(cue.side, Side::For | Side::Fault) { "not " } else { "" };
@@ -122,9 +131,41 @@ fn wish(clause: &Clause) -> Option<&str> {
     (is_made_other && (is_polite || second != Some("the") || clause.opens_sentence)).then_some(first)
 }
 
+/// What somebody is said to have done: "you used", but not "what you used".
+fn deed(words: &[String]) -> Option<&str> {
+    let is_reported = |word: &str| {
+        matches!(
+            word,
+            "what"
+                | "how"
+                | "that"
+                | "which"
+                | "why"
+                | "where"
+                | "as"
+                | "like"
+                | "than"
+                | "if"
+                | "when"
+                | "all"
+                | "way"
+                | "did"
+        )
+    };
+    let mut before = "";
+    for pair in words.windows(2) {
+        if pair[0] == "you" && cues::is_deed(&pair[1]) && !is_reported(before) {
+            return Some(&pair[1]);
+        }
+        before = &pair[0];
+    }
+    None
+}
+
 /// What the first word of a sentence says by standing there.
 fn opening(clause: &Clause, number: usize) -> Option<(Verdict, f64, &str)> {
-    let words: Vec<&str> = clause.words.iter().map(String::as_str).take(4).collect();
+    let is_filler = |word: &&str| matches!(*word, "and" | "so" | "well" | "oh" | "ah");
+    let words: Vec<&str> = clause.words.iter().map(String::as_str).skip_while(is_filler).take(4).collect();
     let first = *words.first()?;
     let second = words.get(1).copied();
     let goes_on = |word: &str| {
@@ -137,10 +178,11 @@ fn opening(clause: &Clause, number: usize) -> Option<(Verdict, f64, &str)> {
         }
         _ if !clause.opens_sentence && number > 0 && !matches!(first, "now" | "next" | "then") => None,
         "no" if cues::at(&clause.words, 0).is_some() => None,
-        "no" => Some((Verdict::Correction, 1.6, "no")),
+        "no" | "nah" => Some((Verdict::Correction, 1.6, "no")),
         "yes" | "yep" | "yeah" | "yup" | "yea" => Some((Verdict::Confirmation, 1.3, "yes")),
-        "ok" | "okay" | "alright" => Some((Verdict::Confirmation, 0.8, "ok")),
-        "done" => Some((Verdict::Confirmation, 0.6, "done")),
+        "ok" | "okay" | "alright" | "k" | "kk" => Some((Verdict::Confirmation, 0.8, "ok")),
+        "done" | "merged" | "finally" | "continue" => Some((Verdict::Confirmation, 0.8, first)),
+        "without" => Some((Verdict::Correction, 1.0, "without")),
         "now" | "next" | "then" if second.is_none_or(goes_on) => Some((Verdict::Confirmation, 1.5, first)),
         _ => None,
     }

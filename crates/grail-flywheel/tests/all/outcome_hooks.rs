@@ -151,14 +151,29 @@ fn folders_of_other_managers_are_left_alone() {
 
     # >>> grail hooks >>>
     # Notes for Grail what git did: a few milliseconds, and never a failure. `grail hooks remove` takes these lines out.
-    (
-      {
-        IFS= read -r grail_folder && read -r grail_head && read -r grail_branch &&
-          printf '1\t%s\t%s\t%s\n' post-commit "$grail_head" "$grail_branch" >>"$grail_folder/grail-notes"
-      } <<GRAIL
+    {
+      grail_git=${GIT_DIR:-.git} grail_head='' grail_branch=''
+      grail_common=$grail_git
+      if [ -f "$grail_git/HEAD" ]; then
+        if [ -f "$grail_git/commondir" ]; then
+          IFS= read -r grail_common <"$grail_git/commondir"
+          case $grail_common in /*) ;; *) grail_common=$grail_git/$grail_common ;; esac
+        fi
+        IFS= read -r grail_branch <"$grail_git/HEAD"
+        case $grail_branch in
+          'ref: '*)
+            grail_branch=${grail_branch#ref: }
+            [ -f "$grail_common/$grail_branch" ] && read -r grail_head <"$grail_common/$grail_branch" ;;
+          *) grail_head=$grail_branch grail_branch=HEAD ;;
+        esac
+      fi
+      if [ -z "$grail_head" ]; then
+        { IFS= read -r grail_common && read -r grail_head && read -r grail_branch; } <<GRAIL
     $(git rev-parse --git-common-dir HEAD --symbolic-full-name HEAD)
     GRAIL
-    ) </dev/null >/dev/null 2>&1 || :
+      fi
+      [ -z "$grail_head" ] || printf '1\t%s\t%s\t%s\n' post-commit "$grail_head" "$grail_branch" >>"$grail_common/grail-notes"
+    } </dev/null >/dev/null 2>&1 || :
     # <<< grail hooks <<<
     "#);
 

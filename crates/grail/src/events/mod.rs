@@ -1,6 +1,7 @@
 //! `grail events`: what happened at work, the numbers in it, and what is to be forgotten.
 
 mod forget;
+pub(crate) mod outcome;
 mod rebuild;
 mod show;
 mod stats;
@@ -40,6 +41,7 @@ pub enum Command {
     Show(show::Arguments),
     Stats(stats::Arguments),
     Rebuild(rebuild::Arguments),
+    Outcome(outcome::Arguments),
     Forget(forget::Arguments),
 }
 
@@ -49,6 +51,7 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         Command::Show(arguments) => show::run(&arguments, terminal),
         Command::Stats(arguments) => stats::run(&arguments, terminal),
         Command::Rebuild(arguments) => rebuild::run(&arguments, terminal),
+        Command::Outcome(arguments) => outcome::run(&arguments, terminal),
         Command::Forget(arguments) => forget::run(&arguments, terminal),
     }
 }
@@ -59,6 +62,7 @@ fn project_root() -> anyhow::Result<PathBuf> {
 
 /// The index with all that is in the files, and a word about whatever is wrong with it.
 fn open_index(root: &Path, terminal: &mut Terminal) -> anyhow::Result<Index> {
+    outcome::look(root, terminal)?;
     let mut index = Index::open(root)?;
     let mut reading = Reading::default();
     index.catch_up_with(&mut |done, total| reading.advance(done, total))?;

@@ -13,6 +13,7 @@ mod events;
 mod find;
 mod generate;
 mod guides;
+mod hooks;
 mod host;
 mod imports;
 mod init;
