@@ -38,7 +38,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         name: "artifacts and lines per hour",
-        text: "Generations that passed, and their lines that are not blank, for each hour of active time.",
+        text: "Generations that passed, and their lines that are not blank, for each hour of active time; nothing below 6 minutes of it.",
     },
     Definition {
         name: "time saved",

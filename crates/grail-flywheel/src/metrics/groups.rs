@@ -10,6 +10,9 @@ use super::{Mean, Rate, week, week_name};
 use crate::error::FlywheelError;
 use crate::index::{GenerationFact, Index, Word, WorkedTime};
 
+/// Of less work nothing is told by the hour: a minute would look like a miracle.
+const LEAST_HOURS: f64 = 0.1;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     Week,
@@ -180,7 +183,9 @@ impl Tally {
 
     fn group(self, name: String) -> Group {
         let hours = self.milliseconds.filter(|time| *time > 0).map(|time| time as f64 / 3_600_000.0);
-        let per_hour = |number: u64| hours.map(|hours| rounded(number as f64 / hours));
+        let per_hour = |number: u64| {
+            hours.filter(|hours| *hours >= LEAST_HOURS).map(|hours| rounded(number as f64 / hours))
+        };
         Group {
             name,
             generations: self.generations,

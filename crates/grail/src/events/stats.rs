@@ -275,15 +275,13 @@ fn show_trend(weeks: &[Group], terminal: &mut Terminal) -> anyhow::Result<()> {
         return Ok(());
     }
     let weeks = &weeks[weeks.len().saturating_sub(MAX_WEEKS)..];
-    let rates: [(&str, fn(&Group) -> Option<f64>); 4] = [
-        ("validation", |week| week.validation.rate),
-        ("types", |week| week.types.rate),
-        ("tests", |week| week.tests.rate),
-        ("first try", |week| week.first_try.rate),
-    ];
-    for (name, rate) in rates {
-        terminal.line(format_args!("{name:<11} {}", sparkline(weeks.iter().map(|week| rate(week)))))?;
-    }
+    let mut line = |name: &str, rate: fn(&Group) -> &Rate| {
+        terminal.line(format_args!("{name:<11} {}", sparkline(weeks.iter().map(|week| rate(week).rate))))
+    };
+    line("validation", |week| &week.validation)?;
+    line("types", |week| &week.types)?;
+    line("tests", |week| &week.tests)?;
+    line("first try", |week| &week.first_try)?;
     let retries = weeks.iter().map(|week| week.retries.mean.map(|mean| mean / 4.0));
     terminal.line(format_args!("{:<11} {}  (full: 4)", "retries", sparkline(retries)))?;
     terminal.line(format_args!(""))

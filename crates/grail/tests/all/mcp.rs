@@ -109,7 +109,10 @@ fn an_agent_generates_and_a_person_approves_later() {
     assert_eq!(scratch.read("services/mail_service.py"), SERVICE);
     let events = fs::read_dir(scratch.path(".grail/events")).unwrap();
     let kept: String = events.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
-    assert!(kept.contains("\"event\":\"feedback\"") && kept.contains("\"text\":\"as wanted\""), "{kept}");
+    assert!(
+        kept.contains("\"event\":\"user_confirmation\"") && kept.contains("\"text\":\"as wanted\""),
+        "{kept}"
+    );
 }
 
 #[test]
