@@ -62,9 +62,21 @@ pub(crate) fn remember_run(project: &Project, code: &str, outcome: &Outcome, too
         fields_accessed: Vec::new(),
         microseconds: took.as_micros().try_into().unwrap_or(u64::MAX),
     };
-    let mut event = Event::new(new_event_id().simple().to_string(), 1, run);
+    log.record(event_of_its_own(project, run));
+}
+
+/// Keeps one event of a command that has no workspace.
+pub(crate) fn keep_event(project: &Project, kind: EventKind, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let log = EventLog::open(&project.root, &project.config.events)?;
+    log.record(event_of_its_own(project, kind));
+    finish(&log, terminal)
+}
+
+/// An event that is a whole session.
+fn event_of_its_own(project: &Project, kind: EventKind) -> Event {
+    let mut event = Event::new(new_event_id().simple().to_string(), 1, kind);
     event.context.branch = current_branch(&project.root);
-    log.record(event);
+    event
 }
 
 impl OpenWorkspace {

@@ -3,6 +3,7 @@
 //! One process looks at a time; whoever comes meanwhile leaves it to the other. While neither references nor notes have changed, looking
 //! costs a few questions to git and reads no events.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use super::observe::{Observation, observe};
 use super::report::{Report, event_of};
 use super::repository::Repository;
 use crate::error::FlywheelError;
-use crate::event::Event;
+use crate::event::{Event, EventKind};
 use crate::log::{EventLog, Filter, events_folder, forgotten_sessions, read_events};
 use crate::redact::Redactor;
 
@@ -32,8 +33,20 @@ pub struct CaughtUp {
     pub events: Vec<Event>,
 }
 
+/// Tells which rules a text breaks that is meant to be at a path.
+pub type Judge<'j> = dyn Fn(&str, &str) -> BTreeSet<String> + 'j;
+
 /// Tells what git did since somebody last looked. A project that keeps no events, or has none, is left alone.
 pub fn catch_up(root: &Path, settings: &EventSettings) -> Result<CaughtUp, FlywheelError> {
+    catch_up_judged(root, settings, &|_, _| BTreeSet::new())
+}
+
+/// As [`catch_up`], with an eye on rules that people break on purpose where they change what was made.
+pub fn catch_up_judged(
+    root: &Path,
+    settings: &EventSettings,
+    judge: &Judge<'_>,
+) -> Result<CaughtUp, FlywheelError> {
     if !settings.enabled || !events_folder(root).is_dir() {
         return Ok(CaughtUp::default());
     }
@@ -51,12 +64,28 @@ pub fn catch_up(root: &Path, settings: &EventSettings) -> Result<CaughtUp, Flywh
         return Ok(CaughtUp { has_repository: true, events: Vec::new() });
     }
     let kept_as = |text: &str| Redactor::shared().redact(text).into_owned();
-    let Observation { has_repository, events } = observe(root, &Log { root }, &kept_as);
+    let Observation { has_repository, mut events } = observe(root, &Log { root }, &kept_as);
+    events.iter_mut().for_each(|event| note_violations(event, judge));
     let events = keep(root, settings, events)?;
     notes::turn(&repository.common);
     // Not having it costs another look.
     let _ = fs::write(&seen_path, fingerprint(&repository));
     Ok(CaughtUp { has_repository, events })
+}
+
+/// Rules that the code breaks since a person changed it.
+fn note_violations(event: &mut Event, judge: &Judge<'_>) {
+    if let EventKind::UserCorrection {
+        path: Some(path),
+        original: Some(original),
+        corrected: Some(corrected),
+        violates,
+        ..
+    } = &mut event.kind
+    {
+        let before = judge(path, original);
+        violates.extend(judge(path, corrected).difference(&before).cloned());
+    }
 }
 
 /// Keeps an outcome that another program told. None if it is known already.

@@ -16,7 +16,7 @@ mod patch;
 mod report;
 mod repository;
 
-pub use catch_up::{CaughtUp, catch_up, report_outcome};
+pub use catch_up::{CaughtUp, Judge, catch_up, catch_up_judged, report_outcome};
 pub use history::EventSource;
 pub use hooks::{
     Advice, HOOKS, HookEntry, HookState, HooksReport, hook_lines, hooks_status, install_hooks, remove_hooks,

@@ -1,15 +1,18 @@
 //! `grail dataset build`
 
 use clap::Args;
+use grail_flywheel::EventKind;
 use grail_flywheel::dataset::ChatForm;
 use grail_flywheel::dataset::build::{BuildSettings, Built, build};
 use grail_flywheel::dataset::review::ASKED_FIRST;
 use grail_flywheel::dataset::store::short_hash;
 use serde_json::json;
 
-use super::{Workshop, show};
+use super::{Judges, Workshop, show};
 use crate::Exit;
 use crate::cli::Format;
+use crate::events::outcome::look;
+use crate::memory::keep_event;
 use crate::progress::Progress;
 use crate::render::{BOLD, Failure, RESET, Terminal, count, visible_line};
 
@@ -30,6 +33,9 @@ pub struct Arguments {
     /// Leave imports out, those of skills among them
     #[arg(long)]
     pub no_imports: bool,
+    /// Do not check examples for types
+    #[arg(long)]
+    pub no_types: bool,
     /// The share of examples to validate with while training
     #[arg(long, value_name = "SHARE")]
     pub valid: Option<f64>,
@@ -50,9 +56,16 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let settings = arguments.settings()?;
     let workshop = Workshop::open()?;
+    look(&workshop.project.root, terminal)?;
     let progress = Progress::counting("reading events");
-    let built = workshop.work(&|events| progress.advance(events as usize), |it| build(it, &settings))?;
+    let judges = if arguments.no_types { Judges::Rules } else { Judges::RulesAndTypes };
+    let built =
+        workshop.work(judges, &|events| progress.advance(events as usize), |it| build(it, &settings))?;
     drop(progress);
+    if !built.frozen.is_known {
+        let made = EventKind::Made { what: "dataset".to_owned(), name: built.frozen.manifest.hash.clone() };
+        keep_event(&workshop.project, made, terminal)?;
+    }
     if terminal.format() == Format::Json {
         terminal.json(&json!({
             "dataset": built.frozen.manifest,

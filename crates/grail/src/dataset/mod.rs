@@ -4,6 +4,7 @@ pub mod build;
 pub mod export;
 pub mod import;
 pub mod list;
+mod programs;
 pub mod review;
 pub mod show;
 
@@ -18,6 +19,7 @@ use grail_project::Project;
 use grail_rules::{Library, RuleSet};
 use grail_skills::{Catalogue, EVALS_FILE, Evals, Scopes, SkillFolder, Trust, state_folder};
 
+use self::programs::SandboxedPrograms;
 use crate::Exit;
 use crate::check::{RuleArguments, python_rules};
 use crate::render::Terminal;
@@ -60,6 +62,14 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
     }
 }
 
+/// Who judges examples beside syntax, rules and the sandbox.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judges {
+    Rules,
+    /// And the type checker, which takes its time.
+    RulesAndTypes,
+}
+
 /// The project, and what judges its examples.
 struct Workshop {
     project: Project,
@@ -90,9 +100,12 @@ impl Workshop {
     }
 
     /// Does some work with everything that judges examples. `watch` is told how many events were read.
-    fn work<T>(&self, watch: &dyn Fn(u64), work: impl FnOnce(&Surroundings<'_>) -> T) -> T {
-        let python = python_rules();
-        let mut validator = RuleValidator::new(&self.project, &self.library);
+    fn work<T>(&self, judges: Judges, watch: &dyn Fn(u64), work: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+        let (python, programs) = (python_rules(), SandboxedPrograms::default());
+        let mut validator = RuleValidator::new(&self.project, &self.library).with_runner(&programs);
+        if judges == Judges::RulesAndTypes {
+            validator = validator.with_types();
+        }
         if let Some(python) = &python {
             validator = validator.with_python(python);
         }

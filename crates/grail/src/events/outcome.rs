@@ -1,16 +1,24 @@
 //! `grail events outcome`: what became of branches, as git shows it or as somebody says.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::env;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
+use grail_code::{Source, parse_module};
+use grail_flywheel::FlywheelError;
 use grail_flywheel::event::{Event, EventKind, MergeWay};
-use grail_flywheel::outcome::{MAX_PAYLOAD_BYTES, Report, catch_up, report_outcome};
-use grail_project::Project;
+use grail_flywheel::outcome::{CaughtUp, MAX_PAYLOAD_BYTES, Report, catch_up_judged, report_outcome};
+use grail_project::{Project, SourceRoots};
+use grail_rules::{Checker, Library};
 use serde_json::json;
 
 use crate::Exit;
+use crate::check::RuleArguments;
 use crate::cli::Format;
 use crate::render::{BOLD, Failure, RESET, Terminal, count, visible_line};
 
@@ -73,7 +81,7 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
             tell(event.as_slice(), "that is known already", terminal)?;
         }
         None => {
-            let found = catch_up(&project.root, settings)?;
+            let found = ask_git(&project)?;
             let nothing = match found.has_repository {
                 true => "nothing new",
                 false => "nothing to look at: no events yet, or no repository of git",
@@ -86,11 +94,29 @@ pub(super) fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Res
 
 /// Tells the events what git did since; what goes wrong is a word to the user, because the numbers are right without it.
 pub(crate) fn look(root: &Path, terminal: &mut Terminal) -> anyhow::Result<()> {
-    let looked = Project::discover(root).map(|project| catch_up(&project.root, &project.config.events));
-    if let Ok(Err(problem)) = looked {
+    if let Ok(Err(problem)) = Project::discover(root).map(|project| ask_git(&project)) {
         terminal.warning(format_args!("git was not looked at: {problem}"))?;
     }
     Ok(())
+}
+
+/// What git did, and which rules people broke on purpose. Rules are compiled only if somebody changed what was made.
+fn ask_git(project: &Project) -> Result<CaughtUp, FlywheelError> {
+    let rules = OnceCell::new();
+    let judge = |path: &str, code: &str| {
+        let rules = rules.get_or_init(|| {
+            let library = Library::discover(&project.root, env::home_dir().as_deref());
+            RuleArguments::default().rules_in_force(project, &library).ok()
+        });
+        let Some(rules) = rules else { return BTreeSet::new() };
+        let parsed = parse_module(Source::from_text(code));
+        let module = SourceRoots::new(&project.root, &project.config.project.src)
+            .module_of(&project.root.join(path))
+            .unwrap_or_default();
+        let found = Checker { rules, python: None }.check_parsed(&Arc::from(path), &module, &parsed);
+        found.report.findings.iter().map(|finding| finding.rule.to_string()).collect()
+    };
+    catch_up_judged(&project.root, &project.config.events, &judge)
 }
 
 fn read_payload(path: &Path) -> anyhow::Result<Vec<u8>> {

@@ -23,7 +23,7 @@ use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use serde_json::json;
 
 use self::session::{Action, Session};
-use super::Workshop;
+use super::{Judges, Workshop};
 use crate::Exit;
 use crate::cli::Format;
 use crate::progress::Progress;
@@ -68,7 +68,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     let workshop = Workshop::open()?;
     let progress = Progress::counting("reading events");
     let settings = BuildSettings::default();
-    let prepared = workshop.work(&|events| progress.advance(events as usize), |it| prepare(it, &settings))?;
+    let prepared = workshop
+        .work(Judges::Rules, &|events| progress.advance(events as usize), |it| prepare(it, &settings))?;
     drop(progress);
     let project = &workshop.project;
     if arguments.id.is_some() && !project.config.events.enabled {
