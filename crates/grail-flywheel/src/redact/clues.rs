@@ -199,11 +199,15 @@ fn is_address(text: &[u8], at: usize) -> bool {
     bytes.any(|byte| *byte == b'.')
 }
 
-/// Whether the letter at a place only names a character that is escaped, as in `\n`.
+/// Whether the letter at a place only names a character that is escaped, as in `\n` or at the end of `\u000e`.
 fn is_escape(text: &[u8], place: usize) -> bool {
-    if !matches!(text[place], b'n' | b'r' | b't' | b'b' | b'f') {
-        return false;
+    let is_escaped = |name: usize| {
+        let backslashes = text[..name].iter().rev().take_while(|byte| **byte == b'\\').count();
+        backslashes % 2 == 1
+    };
+    if matches!(text[place], b'n' | b'r' | b't' | b'b' | b'f') && is_escaped(place) {
+        return true;
     }
-    let backslashes = text[..place].iter().rev().take_while(|byte| **byte == b'\\').count();
-    backslashes % 2 == 1
+    let Some(start) = place.checked_sub(4) else { return false };
+    text[start] == b'u' && text[start + 1..=place].iter().all(u8::is_ascii_hexdigit) && is_escaped(start)
 }

@@ -227,6 +227,7 @@ fn pieces() -> impl Strategy<Value = String> {
         "é",
         "\u{202e}",
         "\t",
+        "\u{e}",
         "{",
         "}",
         "\\",
