@@ -87,7 +87,9 @@ impl Workshop {
         let home = env::home_dir();
         let library = Library::discover(&project.root, home.as_deref());
         let catalogue = Catalogue::discover(&Scopes::new(&project.root, home.as_deref()));
-        let rules = RuleArguments::default().rules_in_force(&project, &library)?;
+        // An example is judged by the pack of its kind, in force or not: all of them are part of what a dataset was made with.
+        let all = RuleArguments { select: vec!["ALL".to_owned()], ..RuleArguments::default() };
+        let rules = all.rules_in_force(&project, &library)?;
         Ok(Self {
             trust: Trust::open(state_folder(home.as_deref()).as_deref()),
             specs: SpecFiles::new(&project.root),

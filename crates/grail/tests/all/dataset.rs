@@ -92,6 +92,10 @@ fn a_dataset_explains_itself() {
     // As many as the built-in skills have.
     let held_out = &built["dataset"]["sources"]["held_out"];
     let shown = shown.replace(&format!("{held_out} prompts"), "N prompts");
+    let is_of_packs = |line: &&str| line.starts_with("rules ") && line.contains("tdom-components ");
+    assert_eq!(shown.lines().filter(is_of_packs).count(), 1, "{shown}");
+    let shown: String =
+        shown.lines().filter(|line| !is_of_packs(line)).map(|line| format!("{line}\n")).collect();
     insta::assert_snapshot!(shown, @"
     HASH built AT
     made of 0 events in 0 files, 1 import
@@ -110,7 +114,6 @@ fn a_dataset_explains_itself() {
     tokens about 78 in prompts, 58 in answers, 56 in the longest example
     review 0 accepted, 0 corrected, 0 rejected, 2 waiting
     licences 2 MIT
-    rules none
     system prompt You write Python for one project, in the project's own dialect. Answer with the whole file in one fenced block of Python.
     chat template chatml
     exit 0

@@ -7,6 +7,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Stdio;
 
+use regex::Regex;
+
 use crate::approvals::mask_ids;
 use crate::scratch::{Scratch, has_python};
 
@@ -81,13 +83,24 @@ fn run(scratch: &Scratch, line: &str) -> String {
                 _ => (arguments, Stdio::null()),
             };
             let output = scratch.command(arguments).stdin(input).output().unwrap();
-            // Ids are made up by chance.
-            mask_ids(
-                &(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()),
-            )
+            mask(&(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()))
         }
         _ => panic!("a guide can only run `grail` and `cat`, not `{line}`"),
     }
+}
+
+/// Ids are made up by chance, hashes follow from what the skills hold, and moments pass.
+fn mask(text: &str) -> String {
+    const MASKS: [(&str, &str); 5] = [
+        (r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}  [0-9a-f]{8}", "MOMENT  EVENT"),
+        (r"\d{4}-\d{2}-\d{2}T\S+Z", "MOMENT"),
+        (r"\b20\d{2}-\d{2}-\d{2}\b", "YYYY-MM-DD"),
+        (r"\b[0-9a-f]{12}([0-9a-f]{4})?\b", "HASH"),
+        (r"\bin \d+ ms\b", "in N ms"),
+    ];
+    MASKS.iter().fold(mask_ids(text), |text, (pattern, shown)| {
+        Regex::new(pattern).unwrap().replace_all(&text, *shown).into_owned()
+    })
 }
 
 fn sections(guide: &str) -> Vec<Section> {
