@@ -92,6 +92,8 @@ const LITERALS: [(&str, Clue); 53] = [
 
 /// How far from its name a value may begin, whitespace and annotations between them, each whitespace two bytes in JSON.
 const NAME_WINDOW: usize = 200;
+/// Letters after a backslash that stand for a character.
+const NAMES_OF_ESCAPES: [u8; 5] = *b"nrtbf";
 /// The shortest value that is taken for a secret.
 const SHORTEST_VALUE: usize = 6;
 
@@ -149,7 +151,7 @@ impl Clues {
 fn is_token_start(text: &[u8], start: usize, end: usize) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let follows = text[end..].iter().take(8).filter(|byte| is_token(byte)).count() == 8;
-    follows && (start == 0 || !text[start - 1].is_ascii_alphanumeric() || is_escape(text, start - 1))
+    follows && (start == 0 || !text[start - 1].is_ascii_alphanumeric() || may_be_escape(text, start - 1))
 }
 
 /// Whether a value that could be a secret comes soon after its name.
@@ -199,15 +201,23 @@ fn is_address(text: &[u8], at: usize) -> bool {
     bytes.any(|byte| *byte == b'.')
 }
 
-/// Whether the letter at a place only names a character that is escaped, as in `\n` or at the end of `\u000e`.
+/// Whether the letter at a place only names a character that is escaped, as in `\n`.
 fn is_escape(text: &[u8], place: usize) -> bool {
-    let is_escaped = |name: usize| {
-        let backslashes = text[..name].iter().rev().take_while(|byte| **byte == b'\\').count();
-        backslashes % 2 == 1
-    };
-    if matches!(text[place], b'n' | b'r' | b't' | b'b' | b'f') && is_escaped(place) {
+    if !NAMES_OF_ESCAPES.contains(&text[place]) {
+        return false;
+    }
+    let backslashes = text[..place].iter().rev().take_while(|byte| **byte == b'\\').count();
+    backslashes % 2 == 1
+}
+
+/// Whether the letter at a place could name an escaped character, in this text or in one that it quotes: `\n`, `\\n`, `\u000e`.
+fn may_be_escape(text: &[u8], place: usize) -> bool {
+    let follows_backslash = |place: usize| place > 0 && text[place - 1] == b'\\';
+    if NAMES_OF_ESCAPES.contains(&text[place]) && follows_backslash(place) {
         return true;
     }
     let Some(start) = place.checked_sub(4) else { return false };
-    text[start] == b'u' && text[start + 1..=place].iter().all(u8::is_ascii_hexdigit) && is_escaped(start)
+    text[start] == b'u'
+        && text[start + 1..=place].iter().all(u8::is_ascii_hexdigit)
+        && follows_backslash(start)
 }

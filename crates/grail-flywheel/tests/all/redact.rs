@@ -228,6 +228,7 @@ fn pieces() -> impl Strategy<Value = String> {
         "\u{202e}",
         "\t",
         "\u{e}",
+        "\\n",
         "{",
         "}",
         "\\",
