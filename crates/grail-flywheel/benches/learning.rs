@@ -4,13 +4,15 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark talks, and ends when it cannot")]
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use grail_flywheel::Event;
 use grail_flywheel::curate::{CurateSettings, RuleValidator, curate};
 use grail_flywheel::event::{EventKind, Problem, Tokens, summarise};
-use grail_flywheel::extract::{ExtractSettings, extract, fields_accessed};
+use grail_flywheel::extract::{ExtractSettings, extract_log, fields_accessed};
+use grail_flywheel::log::events_folder;
 use grail_flywheel::split::{SplitSettings, split};
 use grail_project::{Config, Project};
 use grail_rules::Library;
@@ -29,16 +31,19 @@ fn main() {
 }
 
 fn measure(count: usize, only_extracts: bool) -> Value {
-    let events: Vec<Event> = (0..).flat_map(session).take(count).collect();
-    let bytes: usize = events.iter().map(|event| serde_json::to_string(event).unwrap().len()).sum();
-    let (extraction, extracting) = timed(|| extract(events, &ExtractSettings::default()));
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = write_events(folder.path(), count);
+    let (extraction, extracting) =
+        timed(|| extract_log(folder.path(), &ExtractSettings::default(), |_| ()).unwrap());
     let extracted = extraction.examples.len();
+    let peak = peak_megabytes();
     if only_extracts {
         return json!({
             "events": count,
             "megabytes": bytes / 1_000_000,
             "sessions": extraction.sessions,
             "extracted": extracted,
+            "peak_megabytes": {"extract": peak},
             "seconds": {"extract": extracting},
         });
     }
@@ -60,8 +65,34 @@ fn measure(count: usize, only_extracts: bool) -> Value {
         "proof_holds": split.proof.holds,
         "pairs_checked": split.proof.pairs_checked,
         "highest_similarity": split.proof.highest_similarity,
+        "peak_megabytes": {"extract": peak, "all": peak_megabytes()},
         "seconds": {"extract": extracting, "curate": curating, "split": splitting},
     })
+}
+
+/// Writes so many events as a project would have them, holding one session at a time, and says how many bytes they are.
+fn write_events(root: &Path, count: usize) -> usize {
+    let folder = events_folder(root);
+    fs::create_dir_all(&folder).unwrap();
+    let (mut written, mut bytes) = (0, 0);
+    for number in 0.. {
+        let mut events = session(number);
+        events.truncate(count - written);
+        let Some(name) = events.first().map(|event| event.session.clone()) else { break };
+        written += events.len();
+        let lines: String =
+            events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
+        bytes += lines.len();
+        fs::write(folder.join(format!("2026-11-16-{name}.jsonl")), lines).unwrap();
+    }
+    bytes
+}
+
+/// The most memory that this process ever had, where the system tells.
+fn peak_megabytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes / 1024)
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {

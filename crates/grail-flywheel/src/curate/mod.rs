@@ -7,6 +7,7 @@ mod balance;
 mod counts;
 mod duplicates;
 mod reason;
+mod tools;
 mod validate;
 mod vary;
 

@@ -8,22 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use grail_code::{ModuleName, Source, parse_module};
 use grail_project::{Project, SourceRoots};
-use grail_rules::layers::{self, LayerStatus};
 use grail_rules::libraries::ProjectLibraries;
 use grail_rules::{
     Checker, FileUnderCheck, Finding, Layer, Library, PythonRules, RuleSet, Selection, syntax_findings,
 };
 use rayon::prelude::*;
 
-use super::{Reason, Validator};
+use super::{Reason, Validator, tools};
 use crate::example::{Example, ExampleType};
 
 /// Where code goes that has no place.
 const NO_PLACE: &str = "example.py";
-/// The folder of what is checked for types, beside the project's own files.
-const TYPES_FOLDER: &str = "grail_examples";
-/// What ty calls an import that it cannot find, in all its versions.
-const MISSING_IMPORTS: [&str; 2] = ["import-not-found", "unresolved-import"];
 /// Longer code is no artifact.
 const MAX_CODE_BYTES: usize = 256 * 1024;
 
@@ -48,7 +43,7 @@ pub struct RuleValidator<'v> {
     libraries: ProjectLibraries,
     python: Option<&'v dyn PythonRules>,
     runner: Option<&'v dyn ProgramRunner>,
-    checks_types: bool,
+    asks_tools: bool,
     rules: Mutex<BTreeMap<Choice, Option<Arc<RuleSet>>>>,
     notes: Mutex<BTreeSet<String>>,
 }
@@ -66,7 +61,7 @@ impl<'v> RuleValidator<'v> {
             libraries,
             python: None,
             runner: None,
-            checks_types: false,
+            asks_tools: false,
             rules: Mutex::default(),
             notes: Mutex::default(),
         }
@@ -84,9 +79,9 @@ impl<'v> RuleValidator<'v> {
         self
     }
 
-    /// Also by types, if a type checker is installed: once for all examples.
-    pub fn with_types(mut self) -> Self {
-        self.checks_types = true;
+    /// Also by type checker and linter, if they are installed: once for all examples.
+    pub fn with_tools(mut self) -> Self {
+        self.asks_tools = true;
         self
     }
 
@@ -195,57 +190,132 @@ impl<'v> RuleValidator<'v> {
 
     /// The error that an example teaches must still be one.
     fn judge_label(&self, example: &Example) -> Result<(), Reason> {
-        let (ExampleType::Corrective, Some(rejected)) = (example.example_type, &example.rejected) else {
-            return Ok(());
-        };
-        // Types and tests need more than this one file.
-        let is_judged_here = |layer: &str| matches!(layer, "rules" | "syntax" | "");
-        let layers = || example.problems.iter().map(|problem| problem.layer.as_str());
-        if !example.problems.is_empty() && !layers().any(is_judged_here) {
-            return Ok(());
+        match self.label(example) {
+            Label::Gone => Err(Reason::LabelGone { rules: example.rules.clone() }),
+            Label::Holds | Label::AsksTools => Ok(()),
         }
-        let found = self.findings(example, rejected);
-        let holds = found.syntax.is_some()
-            || found.rules.iter().any(|finding| example.rules.iter().any(|rule| **rule == *finding.rule));
-        let has_others = layers().any(|layer| !is_judged_here(layer));
-        if holds || has_others { Ok(()) } else { Err(Reason::LabelGone { rules: example.rules.clone() }) }
     }
 
-    /// Checks all answers for types in one run and drops those with errors; and what should not be answered for its types, if it has none.
-    fn judge_types(&self, examples: &[Example], verdicts: &mut [Result<(), Reason>]) {
-        let mut files: Vec<(usize, &str)> = Vec::new();
-        let mut labels: Vec<usize> = Vec::new();
+    fn label(&self, example: &Example) -> Label {
+        let (ExampleType::Corrective, Some(rejected)) = (example.example_type, &example.rejected) else {
+            return Label::Holds;
+        };
+        let layers = || example.problems.iter().map(|problem| problem.layer.as_str());
+        if example.problems.is_empty() || layers().any(is_judged_here) {
+            let found = self.findings(example, rejected);
+            let is_known = |finding: &Finding| example.rules.iter().any(|rule| **rule == *finding.rule);
+            if found.syntax.is_some() || found.rules.iter().any(is_known) {
+                return Label::Holds;
+            }
+        }
+        // Lint, types and tests need more than this one file.
+        if layers().all(is_judged_here) { Label::Gone } else { Label::AsksTools }
+    }
+
+    /// Checks all answers for types in one run and drops those with errors; then what should not be answered for types or lint, and is
+    /// nothing of that any more.
+    fn judge_with_tools(&self, examples: &[Example], verdicts: &mut [Result<(), Reason>]) {
+        let mut asking: Vec<(usize, &Example, &str)> = Vec::new();
+        let mut answers: Vec<(usize, &str)> = Vec::new();
         for (index, example) in examples.iter().enumerate().filter(|(index, _)| verdicts[*index].is_ok()) {
             if let Some(chosen) = example.chosen.as_deref().filter(|_| is_code(example)) {
-                files.push((index, chosen));
+                answers.push((index, chosen));
+            }
+            let is_told_by_tools = example.problems.iter().any(|problem| !is_judged_here(&problem.layer));
+            if let Some(rejected) = example.rejected.as_deref().filter(|_| is_told_by_tools)
+                && self.label(example) == Label::AsksTools
+            {
+                asking.push((index, example, rejected));
             }
         }
-        let answers = files.len();
-        for (index, example) in examples.iter().enumerate().filter(|(index, _)| verdicts[*index].is_ok()) {
-            let is_about_types = example.example_type == ExampleType::Corrective
-                && !example.problems.is_empty()
-                && example.problems.iter().all(|problem| problem.layer == "types");
-            if let Some(rejected) = example.rejected.as_deref().filter(|_| is_about_types) {
-                files.push((index, rejected));
-                labels.push(index);
-            }
-        }
-        if files.is_empty() {
-            return;
-        }
-        let texts: Vec<&str> = files.iter().map(|(_, text)| *text).collect();
-        let found = match type_errors(self.project, &texts) {
-            Ok(found) => found,
-            Err(note) => return self.note(note),
+        let of_layer = |layer: Layer| {
+            let is_asked =
+                |example: &Example| example.problems.iter().any(|problem| problem.layer == layer.name());
+            asking.iter().filter(move |(_, example, _)| is_asked(example)).copied().collect::<Vec<_>>()
         };
-        for (place, index) in labels.into_iter().enumerate() {
-            if !found.contains_key(&(answers + place)) {
-                verdicts[index] = Err(Reason::LabelGone { rules: examples[index].rules.clone() });
+        let mut labels = Labels::default();
+        let by_types = of_layer(Layer::Types);
+        let texts = answers.iter().map(|(_, text)| *text).chain(by_types.iter().map(|(.., text)| *text));
+        match self.tool_findings(Layer::Types, &texts.collect::<Vec<_>>()) {
+            Some(found) => {
+                // Type checkers rename their rules, so any error will do.
+                let holds = |place: usize, _: &Example| found.contains_key(&(answers.len() + place));
+                labels.note(&by_types, holds);
+                for (place, (index, _)) in answers.iter().enumerate() {
+                    if let Some(first) = found.get(&place).and_then(|found| found.first()) {
+                        verdicts[*index] = Err(Reason::Types { message: first.message.to_string() });
+                    }
+                }
+            }
+            None => labels.leave(&by_types),
+        }
+        let by_lint = of_layer(Layer::Lint);
+        let texts: Vec<&str> = by_lint.iter().map(|(.., text)| *text).collect();
+        match self.tool_findings(Layer::Lint, &texts) {
+            Some(found) => labels.note(&by_lint, |place, example| {
+                let found = found.get(&place).map(Vec::as_slice).unwrap_or_default();
+                found.iter().any(|finding| example.rules.iter().any(|rule| **rule == *finding.rule))
+            }),
+            None => labels.leave(&by_lint),
+        }
+        let by_tests = of_layer(Layer::Tests);
+        let is_undecided = |index: &usize| !labels.held.contains(index) && verdicts[*index].is_ok();
+        let untested = by_tests.iter().filter(|(index, ..)| is_undecided(index)).count();
+        if untested > 0 {
+            let examples = if untested == 1 { "example" } else { "examples" };
+            self.note(format!(
+                "tests are not run again: what they found is taken as it was in {untested} {examples}"
+            ));
+        }
+        labels.leave(&by_tests);
+        for (index, example, _) in asking {
+            let is_gone = !labels.held.contains(&index) && !labels.left.contains(&index);
+            if is_gone && verdicts[index].is_ok() {
+                verdicts[index] = Err(Reason::LabelGone { rules: example.rules.clone() });
             }
         }
-        for (place, message) in found.into_iter().filter(|(place, _)| *place < answers) {
-            verdicts[files[place].0] = Err(Reason::Types { message });
+    }
+
+    /// None if the tool could not be asked; then there is a note.
+    fn tool_findings(&self, layer: Layer, texts: &[&str]) -> Option<BTreeMap<usize, Vec<Finding>>> {
+        if texts.is_empty() {
+            return Some(BTreeMap::new());
         }
+        match tools::findings(self.project, layer, texts) {
+            Ok(found) => Some(found),
+            Err(why) => {
+                self.note(format!("{} not checked: {why}", tools::told(layer)));
+                None
+            }
+        }
+    }
+}
+
+/// Whether what should not be answered is still wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Label {
+    Holds,
+    Gone,
+    /// Other tools found it, so they have to say.
+    AsksTools,
+}
+
+/// What other tools said about labels, by the places of examples.
+#[derive(Default)]
+struct Labels {
+    held: BTreeSet<usize>,
+    /// Those that could not be judged.
+    left: BTreeSet<usize>,
+}
+
+impl Labels {
+    fn note(&mut self, asked: &[(usize, &Example, &str)], holds: impl Fn(usize, &Example) -> bool) {
+        let held = asked.iter().enumerate().filter(|(place, (_, example, _))| holds(*place, example));
+        self.held.extend(held.map(|(_, (index, ..))| *index));
+    }
+
+    fn leave(&mut self, asked: &[(usize, &Example, &str)]) {
+        self.left.extend(asked.iter().map(|(index, ..)| *index));
     }
 }
 
@@ -258,8 +328,8 @@ impl Validator for RuleValidator<'_> {
     fn validate_all(&self, examples: &[Example]) -> Vec<Result<(), Reason>> {
         let mut verdicts: Vec<Result<(), Reason>> =
             examples.par_iter().map(|example| self.validate(example)).collect();
-        if self.checks_types {
-            self.judge_types(examples, &mut verdicts);
+        if self.asks_tools {
+            self.judge_with_tools(examples, &mut verdicts);
         }
         verdicts
     }
@@ -267,6 +337,11 @@ impl Validator for RuleValidator<'_> {
     fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
+}
+
+/// Whether one file says all that a layer needs.
+fn is_judged_here(layer: &str) -> bool {
+    matches!(layer, "rules" | "syntax" | "")
 }
 
 #[derive(Default)]
@@ -289,55 +364,4 @@ fn safe_path(path: Option<&str>) -> String {
         plain && path.len() < 512 && path.ends_with(".py") && !path.contains(['\\', ':', '\0'])
     };
     path.filter(is_safe).unwrap_or(NO_PLACE).to_owned()
-}
-
-/// The first error of types of each of these files that has one, by its place. They lie together in a folder beside the project's own, so
-/// that they can import them; what they import from beside their own place cannot be found there and is not held against them.
-#[cfg(unix)]
-fn type_errors(project: &Project, texts: &[&str]) -> Result<BTreeMap<usize, String>, String> {
-    let folder = tempfile::TempDir::with_prefix("grail-types-")
-        .map_err(|error| format!("types were not checked: {error}"))?;
-    let failed = |error: std::io::Error| format!("types were not checked: {error}");
-    let root = folder.path().canonicalize().map_err(failed)?;
-    for entry in std::fs::read_dir(&project.root).map_err(failed)?.flatten() {
-        let name = entry.file_name();
-        let is_left_out = [".git", ".grail", "target", TYPES_FOLDER].iter().any(|out| name == *out);
-        if !is_left_out {
-            std::os::unix::fs::symlink(entry.path(), root.join(&name)).map_err(failed)?;
-        }
-    }
-    std::fs::create_dir(root.join(TYPES_FOLDER)).map_err(failed)?;
-    let mut paths: BTreeMap<String, usize> = BTreeMap::new();
-    for (place, text) in texts.iter().enumerate() {
-        let path = format!("{TYPES_FOLDER}/example_{place}.py");
-        std::fs::write(root.join(&path), text).map_err(failed)?;
-        paths.insert(path, place);
-    }
-    let files: Vec<Arc<str>> = paths.keys().map(|path| Arc::from(path.as_str())).collect();
-    let copy = Project { root, config: project.config.clone() };
-    let reports = layers::run_all(&copy, &[Layer::Types], &files)
-        .map_err(|problem| format!("types were not checked: {problem}"))?;
-    let mut found: BTreeMap<usize, String> = BTreeMap::new();
-    for report in reports {
-        match report.status {
-            LayerStatus::Ran { .. } => {}
-            LayerStatus::Skipped { reason } => return Err(format!("types were not checked: {reason}")),
-            LayerStatus::Unavailable { tool, hint } => {
-                return Err(format!("types were not checked: `{tool}` is not installed; {hint}"));
-            }
-            LayerStatus::Failed { message, .. } => return Err(format!("types were not checked: {message}")),
-        }
-        for finding in report.findings.iter().filter(|finding| finding.is_failure()) {
-            let is_about_place = MISSING_IMPORTS.contains(&&*finding.rule);
-            if let Some(index) = paths.get(&*finding.path).filter(|_| !is_about_place) {
-                found.entry(*index).or_insert_with(|| finding.message.to_string());
-            }
-        }
-    }
-    Ok(found)
-}
-
-#[cfg(not(unix))]
-fn type_errors(_: &Project, _: &[&str]) -> Result<BTreeMap<usize, String>, String> {
-    Err("types were not checked: that needs links to the project's files".to_owned())
 }

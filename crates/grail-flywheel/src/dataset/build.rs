@@ -10,6 +10,7 @@ use grail_rules::RuleSet;
 use serde_json::{Value as Json, json};
 
 use super::chat::{ChatForm, check_form};
+use super::held_out::remember_held_out;
 use super::import::{Import, mix, read_imports};
 use super::manifest::{Counts, EventSource, ImportSource, ReviewCounts, Sources};
 use super::review::{Queue, Reviewed};
@@ -18,7 +19,7 @@ use crate::FlywheelError;
 use crate::curate::{CurateSettings, Curated, Validator, curate};
 use crate::event::{Event, EventKind, ReviewVerdict};
 use crate::example::Example;
-use crate::extract::{CLOSED, ExtractSettings, MERGED, Review, SpecSource, extract};
+use crate::extract::{CLOSED, ExtractSettings, MERGED, Review, SpecSource, extract_log};
 use crate::log::{Filter, forgotten_sessions, read_events};
 use crate::outcome::{Outcome, branch_outcomes};
 use crate::split::{SplitSettings, split};
@@ -55,7 +56,7 @@ pub struct Surroundings<'s> {
     pub root: &'s Path,
     pub validator: &'s dyn Validator,
     pub specs: Option<&'s dyn SpecSource>,
-    /// Prompts of evaluations, which nothing is learned from.
+    /// Prompts of evaluations, which nothing is learned from; those of earlier builds count as well.
     pub held_out: &'s [String],
     /// The rules that judge.
     pub rules: &'s RuleSet,
@@ -108,18 +109,13 @@ pub fn prepare(surroundings: &Surroundings<'_>, settings: &BuildSettings) -> Res
         specs: surroundings.specs,
         ..ExtractSettings::default()
     };
-    let events = read_events(root, &Filter::default())?.filter_map(|stored| match stored {
+    let extraction = extract_log(root, &extract_settings, |read| match read {
         Ok(stored) => {
             reading.count(&stored.file, &stored.event);
             (surroundings.watch)(reading.events);
-            Some(stored.event)
         }
-        Err(_) => {
-            reading.unreadable += 1;
-            None
-        }
-    });
-    let extraction = extract(events, &extract_settings);
+        Err(_) => reading.unreadable += 1,
+    })?;
     let mut reviews = extraction.reviews;
     reviews.retain(|_, review| review.verdict != ReviewVerdict::Withdraw);
     let imports = if settings.with_imports { read_imports(root)? } else { Vec::new() };
@@ -155,6 +151,8 @@ pub fn prepare(surroundings: &Surroundings<'_>, settings: &BuildSettings) -> Res
 
 /// Freezes what a project has taught so far.
 pub fn build(surroundings: &Surroundings<'_>, settings: &BuildSettings) -> Result<Built, FlywheelError> {
+    let held_out = remember_held_out(surroundings.root, surroundings.held_out)?;
+    let surroundings = &Surroundings { held_out: &held_out, ..*surroundings };
     let prepared = prepare(surroundings, settings)?;
     let queue = prepared.queue();
     let mut draft = Draft {

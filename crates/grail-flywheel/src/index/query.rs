@@ -65,6 +65,40 @@ pub struct Funnel {
     pub passed: u64,
 }
 
+/// How often a rule ended in one way, in one week, for one kind of artifact, with one model of one phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FateCount {
+    pub rule: Word,
+    pub week: Option<i64>,
+    pub artifact: Option<Word>,
+    pub model: Option<Word>,
+    pub phase: Option<Word>,
+    pub fate: Fate,
+    pub times: u64,
+}
+
+/// What became of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It fired and was put right, by a fixer or by the model.
+    Fixed,
+    /// It fired and stays.
+    Stays,
+    /// It was silenced, or broken by hand.
+    Overridden,
+}
+
+/// How many sessions of a week a skill reached each stage in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FunnelWeek {
+    pub skill: String,
+    pub week: Option<i64>,
+    pub offered: u64,
+    pub loaded: u64,
+    pub used: u64,
+    pub passed: u64,
+}
+
 /// Time that was worked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkedTime {
@@ -165,6 +199,59 @@ impl Index {
                     silenced: count(row, 5)?,
                     committed: count(row, 6)?,
                     violated: count(row, 7)?,
+                })
+            },
+        )
+    }
+
+    /// What became of rules, taken apart by everything that is told apart; in no order.
+    pub fn fates(&self, days: Days, mut each: impl FnMut(FateCount)) -> Result<(), FlywheelError> {
+        let mut ask = || -> rusqlite::Result<()> {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "SELECT rule, {WEEK} AS week, artifact, model, phase, fate, count(*) FROM fates WHERE {DAYS}
+                 GROUP BY rule, week, artifact, model, phase, fate"
+            ))?;
+            let mut rows = statement.query(params![days.from, days.to])?;
+            while let Some(row) = rows.next()? {
+                let fate = match row.get_ref(5)?.as_str()? {
+                    "fixer" | "model" => Fate::Fixed,
+                    "stays" => Fate::Stays,
+                    _ => Fate::Overridden,
+                };
+                each(FateCount {
+                    rule: row.get(0)?,
+                    week: row.get(1)?,
+                    artifact: row.get(2)?,
+                    model: row.get(3)?,
+                    phase: row.get(4)?,
+                    fate,
+                    times: count(row, 6)?,
+                });
+            }
+            Ok(())
+        };
+        ask().map_err(|source| self.failed(source))
+    }
+
+    /// How far skills came in each week, by name and week.
+    pub fn funnel_weeks(&self, days: Days) -> Result<Vec<FunnelWeek>, FlywheelError> {
+        self.list(
+            &format!(
+                "SELECT text, week, offered, loaded, used, passed FROM (
+                   SELECT skill, {WEEK} AS week, sum(stage >= {OFFERED}) AS offered, sum(stage >= {LOADED}) AS loaded,
+                     sum(stage >= {USED}) AS used, sum(stage >= {PASSED}) AS passed
+                   FROM funnel WHERE {DAYS} GROUP BY skill, week
+                 ) JOIN words ON word = skill ORDER BY text, week"
+            ),
+            params![days.from, days.to],
+            |row| {
+                Ok(FunnelWeek {
+                    skill: row.get(0)?,
+                    week: row.get(1)?,
+                    offered: count(row, 2)?,
+                    loaded: count(row, 3)?,
+                    used: count(row, 4)?,
+                    passed: count(row, 5)?,
                 })
             },
         )

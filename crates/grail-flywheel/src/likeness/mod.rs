@@ -10,7 +10,7 @@ mod text;
 
 use rustc_hash::FxHashSet;
 
-pub use join::each_candidate;
+pub use join::{Join, Seen};
 pub(crate) use pairs::FEW;
 pub use pairs::{Pair, candidate_pairs};
 pub use text::{code_shingles, masked_shingles, plain_shingles, token_shingles};
@@ -18,11 +18,11 @@ pub use text::{code_shingles, masked_shingles, plain_shingles, token_shingles};
 use crate::example::Example;
 
 /// A set of hashes, sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Shingles(Vec<u64>);
 
 /// What of an example is compared.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Features {
     /// The request in its words.
     pub plain: Shingles,
@@ -56,36 +56,45 @@ impl Shingles {
 
     /// The share of all that both have, of all that either has. Nothing is like nothing.
     pub fn jaccard(&self, other: &Self) -> f64 {
-        let shared = self.shared(other);
-        let all = self.len() + other.len() - shared;
-        if all == 0 { 0.0 } else { shared as f64 / all as f64 }
+        self.jaccard_above(other, 0.0)
+    }
+
+    /// The same where it is more than `least`; otherwise anything up to that, and sooner.
+    pub fn jaccard_above(&self, other: &Self, least: f64) -> f64 {
+        let sum = self.len() + other.len();
+        if sum == 0 {
+            return 0.0;
+        }
+        let share = |shared: usize| shared as f64 / (sum - shared) as f64;
+        // The fewest that would be more than `least`. Where rounding leaves a doubt, one less is asked for.
+        let needed = (least / (1.0 + least) * sum as f64 - 1.0).max(0.0) as usize;
+        share(self.shared(other, needed))
     }
 
     /// How much of `other` is in this.
     pub fn contains(&self, other: &Self) -> f64 {
-        if other.is_empty() { 0.0 } else { self.shared(other) as f64 / other.len() as f64 }
+        if other.is_empty() { 0.0 } else { self.shared(other, 0) as f64 / other.len() as f64 }
     }
 
-    /// No likeness can be greater, by the sizes alone.
-    fn bound(&self, other: &Self) -> f64 {
-        let (small, large) = (self.len().min(other.len()), self.len().max(other.len()));
-        if large == 0 { 0.0 } else { small as f64 / large as f64 }
-    }
-
-    fn shared(&self, other: &Self) -> usize {
-        let (mut one, mut two, mut shared) = (self.0.iter().peekable(), other.0.iter().peekable(), 0);
-        while let (Some(left), Some(right)) = (one.peek(), two.peek()) {
-            match left.cmp(right) {
-                std::cmp::Ordering::Less => drop(one.next()),
-                std::cmp::Ordering::Greater => drop(two.next()),
-                std::cmp::Ordering::Equal => {
-                    shared += 1;
-                    one.next();
-                    two.next();
-                }
+    /// How many both have. Where it cannot be `needed` any more, it is not counted to the end.
+    fn shared(&self, other: &Self, needed: usize) -> usize {
+        /// How many steps are taken without looking whether it is worth it.
+        const STEPS: usize = 16;
+        let (left, right) = (self.0.as_slice(), other.0.as_slice());
+        let (mut one, mut two, mut shared) = (0, 0, 0);
+        loop {
+            let rest = (left.len() - one).min(right.len() - two);
+            if rest == 0 || shared + rest < needed {
+                return shared;
+            }
+            // Neither side can end within so many steps.
+            for _ in 0..rest.min(STEPS) {
+                let order = left[one].cmp(&right[two]);
+                shared += usize::from(order.is_eq());
+                one += usize::from(order.is_le());
+                two += usize::from(order.is_ge());
             }
         }
-        shared
     }
 }
 
@@ -117,27 +126,23 @@ impl Features {
 
     /// The same where it is more than `least`; otherwise anything up to that.
     pub fn likeness_above(&self, other: &Self, least: f64) -> f64 {
-        let mut most = least;
-        let mut code = None;
-        if self.plain.bound(&other.plain) > most {
-            most = most.max(self.plain.jaccard(&other.plain));
-        }
-        if self.code.bound(&other.code) > most {
-            let alike = self.code.jaccard(&other.code);
-            most = most.max(alike);
-            code = Some(alike);
-        }
-        if self.masked.bound(&other.masked) > most {
-            let masked = self.masked.jaccard(&other.masked);
-            if masked > most {
-                let is_same_wish = self.code.is_empty()
-                    || other.code.is_empty()
-                    || code.unwrap_or_else(|| self.code.jaccard(&other.code)) >= ANSWERS_ALIKE;
-                if is_same_wish {
-                    most = masked;
-                }
-            }
+        let mut most = least.max(self.plain.jaccard_above(&other.plain, least));
+        most = most.max(self.code.jaccard_above(&other.code, most));
+        let masked = self.masked.jaccard_above(&other.masked, most);
+        if masked > most && self.may_be_same_wish(other) {
+            most = masked;
         }
         most
+    }
+
+    /// Whether requests that are alike but for names are the same wish.
+    fn may_be_same_wish(&self, other: &Self) -> bool {
+        let no_answer = self.code.is_empty() || other.code.is_empty();
+        no_answer || self.code.jaccard_above(&other.code, ANSWERS_ALIKE - f64::EPSILON) >= ANSWERS_ALIKE
+    }
+
+    /// Whether there is nothing to compare.
+    pub fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.masked.is_empty() && self.code.is_empty()
     }
 }

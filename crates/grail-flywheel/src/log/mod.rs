@@ -5,6 +5,7 @@
 
 mod append;
 mod forget;
+mod mend;
 mod names;
 mod problem;
 mod reader;
@@ -13,6 +14,7 @@ mod writer;
 
 pub use forget::{ForgetReport, forget_session, forgotten_sessions};
 pub use grail_project::{EventSettings, SyncPolicy};
+pub use mend::set_torn_aside;
 pub use names::{EventFileName, events_folder};
 pub use problem::{ReadProblem, ReadProblemKind};
 pub(crate) use reader::read_single_files;

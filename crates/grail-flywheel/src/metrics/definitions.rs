@@ -53,7 +53,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         name: "rules",
         text: "A rule fires once for each file that is being made, however many attempts break it. Put right by a fixer if no check ever \
-               found it left over; by the model if a later attempt is free of it; it stays if the last check still finds it.",
+               found it left over; by the model if a later attempt is free of it; it stays if the last check still finds it. \"Fixed\" is the \
+               share that was put right, by whomever, of those that fired.",
     },
     Definition {
         name: "overridden",

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
+use super::fates::Fates;
 use super::rate::rounded;
 use super::{Mean, Rate, week, week_name};
 use crate::error::FlywheelError;
-use crate::index::{GenerationFact, Index, Word, WorkedTime};
+use crate::index::{FateCount, GenerationFact, Index, Word, WorkedTime};
 
 /// Of less work nothing is told by the hour: a minute would look like a miracle.
 const LEAST_HOURS: f64 = 0.1;
@@ -38,6 +39,10 @@ pub struct Group {
     pub tokens: u64,
     /// All tokens, also of what failed, for each artifact that passed.
     pub tokens_per_valid: Option<f64>,
+    /// Rules that fired and were put right, of those that fired. Not told for skills.
+    pub fixed: Rate,
+    /// Rules that were silenced or broken by hand, of these and of those that fired. Not told for skills.
+    pub overridden: Rate,
     /// Not told for skills and kinds: an hour is not spent on one of them.
     pub active_hours: Option<f64>,
     pub artifacts_per_hour: Option<f64>,
@@ -55,6 +60,7 @@ pub(super) struct Tally {
     retries: u64,
     lines: u64,
     tokens: u64,
+    rules: Fates,
     milliseconds: Option<u64>,
 }
 
@@ -86,6 +92,14 @@ impl Groups {
         self.kinds.entry(fact.artifact).or_default().add(fact);
         self.models.entry(fact.model).or_default().add(fact);
         self.phases.entry(fact.phase).or_default().add(fact);
+    }
+
+    pub(super) fn add_fate(&mut self, count: &FateCount) {
+        self.total.rules.add(count);
+        self.weeks.entry(count.week).or_default().rules.add(count);
+        self.kinds.entry(count.artifact).or_default().rules.add(count);
+        self.models.entry(count.model).or_default().rules.add(count);
+        self.phases.entry(count.phase).or_default().rules.add(count);
     }
 
     pub(super) fn add_time(&mut self, worked: &WorkedTime) {
@@ -197,6 +211,8 @@ impl Tally {
             lines: self.lines,
             tokens: self.tokens,
             tokens_per_valid: Mean::new(self.tokens, self.validated).mean,
+            fixed: self.rules.fixed(),
+            overridden: self.rules.overridden(),
             active_hours: hours.map(rounded),
             artifacts_per_hour: per_hour(self.validated),
             lines_per_hour: per_hour(self.lines),

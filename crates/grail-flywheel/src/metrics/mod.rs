@@ -4,6 +4,7 @@
 
 mod chart;
 mod definitions;
+mod fates;
 mod groups;
 mod rate;
 pub mod report;
@@ -14,6 +15,8 @@ use serde::Serialize;
 use crate::error::FlywheelError;
 use crate::index::{Days, Index, RuleCount, Word, week_of};
 pub use definitions::{DEFINITIONS, Definition};
+use fates::RuleTallies;
+pub use fates::{RuleShare, RulesBy, SkillWeek};
 use groups::Groups;
 pub use groups::{Group, Grouping};
 use rate::rounded;
@@ -58,7 +61,9 @@ pub struct Metrics {
     pub models: Vec<Group>,
     pub phases: Vec<Group>,
     pub rules: Vec<Rule>,
+    pub rules_by: RulesBy,
     pub funnel: Vec<SkillFunnel>,
+    pub funnel_by_week: Vec<SkillWeek>,
 }
 
 /// One number beside what it should be.
@@ -133,6 +138,17 @@ impl Metrics {
         self.events == 0
     }
 
+    /// Rules told apart; none by skill, for a rule fires whatever skills were told.
+    pub fn rules_by(&self, grouping: Grouping) -> &[RuleShare] {
+        match grouping {
+            Grouping::Week => &self.rules_by.weeks,
+            Grouping::Skill => &[],
+            Grouping::Kind => &self.rules_by.kinds,
+            Grouping::Model => &self.rules_by.models,
+            Grouping::Phase => &self.rules_by.phases,
+        }
+    }
+
     pub fn by(&self, grouping: Grouping) -> &[Group] {
         match grouping {
             Grouping::Week => &self.weeks,
@@ -183,6 +199,11 @@ fn count(index: &Index, period: &Period) -> Result<Metrics, FlywheelError> {
     for worked in index.worked(period.days, i64::from(period.pause_minutes))? {
         groups.add_time(&worked);
     }
+    let mut rules = RuleTallies::default();
+    index.fates(period.days, |count| {
+        groups.add_fate(&count);
+        rules.add(&count);
+    })?;
     let named = groups.name(index)?;
     let kinds_of_events = index.event_counts(period.days)?;
     let time = time(&named.total, kept_lines, period);
@@ -200,7 +221,9 @@ fn count(index: &Index, period: &Period) -> Result<Metrics, FlywheelError> {
         models: named.models,
         phases: named.phases,
         rules: index.rule_counts(period.days)?.into_iter().map(rule).collect(),
+        rules_by: rules.name(index)?,
         funnel: funnels(index, period.days, &approved, &merged)?,
+        funnel_by_week: fates::skill_weeks(index, period.days)?,
     })
 }
 

@@ -193,6 +193,7 @@ fn group_row(group: &Group, noun: &str) -> Vec<String> {
         with_cases(&group.tests),
         with_cases(&group.first_try),
         or_dash(group.retries.mean.map(|mean| format!("{mean:.2}"))),
+        with_cases(&group.fixed),
         or_dash(group.tokens_per_valid.map(|tokens| grouped(tokens.round() as u64))),
         or_dash(group.lines_per_hour.map(|lines| format!("{lines:.0}"))),
     ]

@@ -6,13 +6,18 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use uuid::Uuid;
 
+use super::near::{NearPairs, alike};
 use super::{Side, SplitSettings};
 use crate::example::Example;
-use crate::likeness::{ANSWERS_ALIKE, Features, Shingles, each_candidate};
+use crate::likeness::{Features, Join};
 
 pub(super) fn features(examples: &[Example]) -> Vec<Features> {
     examples.par_iter().map(Features::of).collect()
 }
+
+/// How many are looked at before what was found is put together: few in the beginning, when nothing is together yet.
+const FEWEST_AT_ONCE: usize = 64;
+const MOST_AT_ONCE: usize = 2048;
 
 /// Sets of examples, by union and find.
 pub(super) struct Clusters {
@@ -25,14 +30,48 @@ impl Clusters {
         for (one, other, _) in same_origin(examples) {
             clusters.join(one, other);
         }
-        each_pair_that_may_be_near(features, threshold, |one, other| {
-            let least = threshold - f64::EPSILON;
-            let is_known = clusters.find(one) == clusters.find(other);
-            if !is_known && features[one].likeness_above(&features[other], least) >= threshold {
-                clusters.join(one, other);
-            }
-        });
+        // What is the same but for its disguise is together before anything is compared.
+        let distinct = alike(&features.iter().collect::<Vec<_>>());
+        for members in &distinct {
+            members.iter().for_each(|member| clusters.join(members[0], *member));
+        }
+        let features: Vec<&Features> = distinct.iter().map(|members| &features[members[0]]).collect();
+        for join in NearPairs::of(&features, threshold).joins() {
+            clusters.join_near(join, &features, &distinct, threshold);
+        }
         clusters
+    }
+
+    /// Looks for what is near on all cores, some at a time; what was found to belong together meanwhile is not compared again.
+    fn join_near(&mut self, join: &Join, features: &[&Features], distinct: &[Vec<usize>], threshold: f64) {
+        let least = threshold - f64::EPSILON;
+        let mut from = 0;
+        while from < join.len() {
+            let roots: Vec<usize> = distinct.iter().map(|members| self.find(members[0])).collect();
+            let to = (from + from.clamp(FEWEST_AT_ONCE, MOST_AT_ONCE)).min(join.len());
+            let near = (from..to).into_par_iter().map_init(
+                || join.nothing_seen(),
+                |seen, place| {
+                    let mut found: Vec<(usize, usize)> = Vec::new();
+                    let mut known: Vec<usize> = Vec::new();
+                    join.each_before(place, seen, |one, other| {
+                        let root = roots[other];
+                        if root != roots[one]
+                            && !known.contains(&root)
+                            && features[one].likeness_above(features[other], least) >= threshold
+                        {
+                            known.push(root);
+                            found.push((distinct[one][0], distinct[other][0]));
+                        }
+                    });
+                    found
+                },
+            );
+            for (one, other) in near.flatten_iter().collect::<Vec<_>>() {
+                self.join(one, other);
+            }
+            from = to;
+        }
     }
 
     pub(super) fn join(&mut self, one: usize, other: usize) {
@@ -113,21 +152,6 @@ pub(super) fn same_origin(examples: &[Example]) -> Vec<(usize, usize, super::Lea
     }
     pairs.retain(|(one, other, _)| one != other);
     pairs
-}
-
-/// Every pair that is near, and some that are not. Requests alike but for names are near only with answers somewhat alike, so looking at
-/// answers finds them; without answers, the requests themselves have to be looked at.
-pub(super) fn each_pair_that_may_be_near(
-    features: &[Features],
-    threshold: f64,
-    mut look: impl FnMut(usize, usize),
-) {
-    let sets = |set: fn(&Features) -> &Shingles| features.iter().map(set).collect::<Vec<_>>();
-    each_candidate(&sets(|features| &features.plain), threshold, &mut look);
-    each_candidate(&sets(|features| &features.code), threshold.min(ANSWERS_ALIKE), &mut look);
-    if features.iter().any(|features| features.code.is_empty()) {
-        each_candidate(&sets(|features| &features.masked), threshold, &mut look);
-    }
 }
 
 fn cluster_hash(examples: &[Example], members: &[usize]) -> blake3::Hash {

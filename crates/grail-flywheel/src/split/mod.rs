@@ -5,6 +5,7 @@
 //! put together and split again, so a proof that holds is all that leaves here.
 
 mod cluster;
+mod near;
 mod proof;
 
 use serde::Serialize;
@@ -47,8 +48,8 @@ pub struct Proof {
     pub pairs_checked: u64,
     /// All pairs on two sides.
     pub pairs: u64,
-    /// Whether all pairs were compared. Otherwise those were that could be near, and a filter that misses none of these found them; a pair
-    /// that is found in two ways counts twice.
+    /// Whether all pairs were compared. Otherwise those were that could be near, and a filter that misses none of these found them: a pair
+    /// that is found in two ways counts twice, and texts of one side that are the same but for disguises are compared once.
     pub is_exhaustive: bool,
     /// The most that two texts on two sides are alike, of those that were compared.
     pub highest_similarity: f64,

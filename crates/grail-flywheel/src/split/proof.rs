@@ -4,7 +4,8 @@
 
 use rayon::prelude::*;
 
-use super::cluster::{each_pair_that_may_be_near, features, same_origin};
+use super::cluster::{features, same_origin};
+use super::near::{NearPairs, alike};
 use super::{HeldOut, Leak, LeakKind, Proof, Side};
 use crate::example::Example;
 use crate::likeness::{FEW, Features};
@@ -92,6 +93,13 @@ struct Compared {
 }
 
 impl Compared {
+    fn and(mut self, other: Self) -> Self {
+        self.count += other.count;
+        self.highest = self.highest.max(other.highest);
+        self.near.extend(other.near);
+        self
+    }
+
     fn look(&mut self, features: &[Features], one: usize, other: usize, threshold: f64) {
         self.count += 1;
         let least = self.highest.min(threshold - f64::EPSILON);
@@ -114,11 +122,24 @@ fn compare(features: &[Features], sides: &[Side], threshold: f64) -> Compared {
         }
         return compared;
     }
-    each_pair_that_may_be_near(features, threshold, |one, other| {
+    let distinct: Vec<usize> = [Side::Train, Side::Valid, Side::Test]
+        .into_iter()
+        .flat_map(|wanted| {
+            let (places, of_side): (Vec<usize>, Vec<&Features>) =
+                features.iter().enumerate().filter(|(place, _)| sides[*place] == wanted).unzip();
+            alike(&of_side).into_iter().map(move |members| places[members[0]])
+        })
+        .collect();
+    let texts: Vec<&Features> = distinct.iter().map(|place| &features[*place]).collect();
+    let look = |compared: &mut Compared, one: usize, other: usize| {
+        let (one, other) = (distinct[one].min(distinct[other]), distinct[one].max(distinct[other]));
         if sides[one] != sides[other] {
             compared.look(features, one, other, threshold);
         }
-    });
+    };
+    for join in NearPairs::of(&texts, threshold).joins() {
+        compared = compared.and(join.fold(Compared::default, look, Compared::and));
+    }
     compared
 }
 

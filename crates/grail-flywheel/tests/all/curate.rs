@@ -188,7 +188,7 @@ fn types_are_checked_once_for_all_where_a_checker_is_installed() {
     std::os::unix::fs::symlink(venv.canonicalize().unwrap(), root.join(".venv")).unwrap();
     let project = Project { root, config: Config::default() };
     let library = Library::built_in();
-    let validator = RuleValidator::new(&project, &library).with_types();
+    let validator = RuleValidator::new(&project, &library).with_tools();
     let code = |code: &str| {
         let mut example = positive("write it", code);
         (example.artifact, example.path) = (None, Some("a.py".to_owned()));
@@ -214,6 +214,46 @@ fn types_are_checked_once_for_all_where_a_checker_is_installed() {
     assert!(
         matches!(&verdicts[1], Err(Reason::Types { message }) if message.contains("int")),
         "{verdicts:?}"
+    );
+    assert!(verdicts[3].is_ok(), "{verdicts:?}");
+    assert!(matches!(&verdicts[4], Err(Reason::LabelGone { .. })), "{verdicts:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_lint_found_has_to_be_found_still_and_what_tests_found_is_taken_as_it_was() {
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv");
+    if !venv.join("bin/ruff").is_file() {
+        return skip("no `ruff` in the repository's .venv; scripts/venv makes it");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::os::unix::fs::symlink(venv.canonicalize().unwrap(), root.join(".venv")).unwrap();
+    let project = Project { root, config: Config::default() };
+    let library = Library::built_in();
+    let validator = RuleValidator::new(&project, &library).with_tools();
+    let mended = |layers: &[&str], rule: &str, rejected: &str| {
+        let mut example = example(ExampleType::Corrective, "write it", Some("total = 3\n"), Some(rejected));
+        (example.artifact, example.path) = (None, Some("a.py".to_owned()));
+        example.problems = layers.iter().map(|layer| problem(layer, rule)).collect();
+        example.rules = vec![rule.to_owned()];
+        example
+    };
+    let verdicts = validator.validate_all(&[
+        mended(&["lint"], "F401", "import os\n\ntotal = 3\n"),
+        mended(&["lint"], "F401", "total = 4\n"),
+        mended(&["tests", "lint"], "F401", "total = 4\n"),
+        mended(&["rules", "lint"], "F401", "total = 4\n"),
+    ]);
+    let gone: Vec<bool> =
+        verdicts.iter().map(|verdict| matches!(verdict, Err(Reason::LabelGone { .. }))).collect();
+    assert_eq!(gone, [false, true, false, true], "{verdicts:?}");
+    let notes = validator.notes();
+    assert!(
+        notes.contains(
+            &"tests are not run again: what they found is taken as it was in 1 example".to_owned()
+        ),
+        "{notes:?}"
     );
 }
 

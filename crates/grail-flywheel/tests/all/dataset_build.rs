@@ -9,7 +9,7 @@ use grail_flywheel::curate::RuleValidator;
 use grail_flywheel::dataset::build::{BuildSettings, Built, Prepared, Surroundings, build, prepare};
 use grail_flywheel::dataset::import::{ImportSettings, keep_import, read_file};
 use grail_flywheel::dataset::review::Reviewer;
-use grail_flywheel::dataset::{Manifest, list_datasets, open_dataset};
+use grail_flywheel::dataset::{Manifest, held_out_file, list_datasets, open_dataset};
 use grail_flywheel::event::ReviewVerdict;
 use grail_flywheel::log::{EventLog, EventSettings, forget_session};
 use grail_rules::{Library, RuleSetBuilder};
@@ -233,4 +233,25 @@ fn examples_in_another_form_are_left_out_with_the_reason() {
         dropped[0].detail.as_deref(),
         Some("a text carries `<|im_end|>`, a marker of a chat template")
     );
+}
+
+#[test]
+fn what_was_ever_held_out_is_never_learned() {
+    let project = Project::new();
+    three_sessions(&project);
+    let root = project.root();
+    let build_with =
+        |prompts: &[&str]| with(root, prompts, |it| build(it, &settings())).unwrap().frozen.manifest;
+    let first = build_with(&["add a card with a title"]);
+    assert_eq!(requests(root, &first), ["Count unread messages in a badge", "Warn about failed payments"]);
+    // The skill that asked it is gone; a crash left half a line behind.
+    let file = held_out_file(root);
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text, "\"add a card with a title\"\n");
+    fs::write(&file, format!("{text}\"warn abo")).unwrap();
+    assert_eq!(build_with(&[]).hash, first.hash);
+    let third = build_with(&["warn about failed payments"]);
+    assert_eq!(requests(root, &third), ["Count unread messages in a badge"]);
+    assert_eq!(build_with(&[]).hash, third.hash);
+    assert_eq!(third.sources.held_out, 2);
 }

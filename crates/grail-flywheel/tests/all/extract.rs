@@ -1,11 +1,16 @@
 //! What examples sessions give.
 
+use std::collections::BTreeMap;
+
 use grail_flywheel::Event;
 use grail_flywheel::event::{CorrectionSource, EventKind, MergeWay, ProposalDecision, ReviewVerdict, Tokens};
-use grail_flywheel::extract::{ExtractSettings, Extraction, PassedOver, SpecFiles, extract};
+use grail_flywheel::extract::{
+    ExtractSettings, Extraction, PassedOver, SpecFiles, extract, extract_log,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::project::{Project, line};
 use crate::script::{Script, session, told};
 
 fn extracted(scripts: Vec<Script>) -> Extraction {
@@ -13,7 +18,19 @@ fn extracted(scripts: Vec<Script>) -> Extraction {
 }
 
 fn extracted_with(scripts: Vec<Script>, settings: &ExtractSettings<'_>) -> Extraction {
-    extract(scripts.into_iter().flat_map(|script| script.events), settings)
+    let project = Project::new();
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    let events: Vec<Event> = scripts.into_iter().flat_map(|script| script.events).collect();
+    for (number, event) in events.iter().enumerate() {
+        // Sessions go on over midnight.
+        let day = if number % 7 < 4 { "2026-03-02" } else { "2026-03-03" };
+        *files.entry(format!("{day}-{}.jsonl", event.session)).or_default() += &line(event);
+    }
+    files.into_iter().for_each(|(name, lines)| project.write(&name, lines));
+    let from_files = extract_log(project.root(), settings, |_| ()).unwrap();
+    let held = extract(events, settings);
+    assert_eq!(from_files, held, "files that are read twice give what events give that are held");
+    held
 }
 
 fn passed_over(extraction: &Extraction) -> Vec<(PassedOver, usize)> {
@@ -511,6 +528,26 @@ fn one_session_of_everything_takes_no_longer_than_many() {
     let made = extracted(vec![script]);
     assert_eq!(made.events, 20_001);
     assert_eq!(made.examples.len(), 5000);
+}
+
+#[test]
+fn what_is_written_while_files_are_read_is_for_the_next_time() {
+    let project = Project::new();
+    let script = session("a").wants("make a card").makes("card.py", "card", 0);
+    let lines: String = script.events.iter().map(line).collect();
+    project.write("2026-03-02-a.jsonl", &lines);
+    let more = line(&script.confirms().makes("page.py", "page", 0).events[3]);
+    let mut seen = 0;
+    let made = extract_log(project.root(), &ExtractSettings::default(), |read| {
+        seen += usize::from(read.is_ok());
+        if seen == 2 {
+            project.write("2026-03-02-a.jsonl", format!("{lines}{more}"));
+        }
+    });
+    // The reader saw the file as it was, or as it is; either way no event is learned from that was not shown.
+    let learned: std::collections::BTreeSet<_> =
+        made.unwrap().examples.into_iter().flat_map(|example| example.origin.events).collect();
+    assert!(learned.len() <= seen, "{} of {seen}", learned.len());
 }
 
 /// A session with something of everything.

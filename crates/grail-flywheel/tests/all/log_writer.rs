@@ -4,7 +4,7 @@ use std::fs;
 
 use grail_flywheel::EventLog;
 use grail_flywheel::event::{Event, EventKind, EventSink};
-use grail_flywheel::log::{EventSettings, SyncPolicy, forget_session};
+use grail_flywheel::log::{EventSettings, SyncPolicy, forget_session, set_torn_aside};
 use serde_json::{Value, json};
 
 use crate::project::{Project, line, message, settings};
@@ -207,4 +207,21 @@ fn a_forgotten_session_stays_forgotten() {
     assert_eq!(tombstones.lines().count(), 1);
     assert!(!tombstones.contains("secret plan"));
     log.append(message("bob", 2, "goes on")).wait().unwrap();
+}
+
+#[test]
+fn half_a_line_of_a_session_that_nobody_goes_on_with_is_set_aside() {
+    let project = Project::new();
+    let whole = line(&message("ada", 1, "good"));
+    let unended = line(&message("bob", 1, "only the line feed is missing"));
+    project.write("2026-11-16-ada.jsonl", format!("{whole}{{\"version\":1,\"id"));
+    project.write("2026-11-16-bob.jsonl", unended.trim_end());
+    project.write("2026-11-16-eve.jsonl", line(&message("eve", 1, "fine")));
+    let notices = set_torn_aside(project.root()).unwrap();
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].starts_with("`2026-11-16-ada.jsonl` ended in the middle of a line"), "{notices:?}");
+    assert_eq!(project.read("2026-11-16-ada.jsonl"), whole);
+    assert_eq!(project.read("2026-11-16-bob.jsonl"), unended);
+    assert_eq!(project.files().iter().filter(|name| name.starts_with("torn/")).count(), 1);
+    assert_eq!(set_torn_aside(project.root()).unwrap(), Vec::<String>::new());
 }

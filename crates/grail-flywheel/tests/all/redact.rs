@@ -53,6 +53,8 @@ fn every_known_form_is_found() {
         ("token", ["hv", "s.", &mixed(90)].concat()),
         ("email", ["ada.lovelace+news", "@", "analytical-engines.co.uk"].concat()),
         ("email", ["ADA", "@", "ENGINES.DE"].concat()),
+        ("email", ["ada", "@", "engines.berlin"].concat()),
+        ("email", ["ada", "@", "mail.engines.consulting"].concat()),
     ];
     for (kind, secret) in cases {
         let marker = format!("[redacted:{kind}]");

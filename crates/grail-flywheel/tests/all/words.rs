@@ -83,3 +83,8 @@ fn messages_that_were_written_after_the_rules_are_understood_less_well() {
     right         67 of 100
     ");
 }
+
+#[test]
+fn messages_that_were_written_before_the_rules_were_widened_are_understood() {
+    insta::assert_snapshot!(scores("fresh"), @"");
+}

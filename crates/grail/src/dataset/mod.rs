@@ -106,7 +106,7 @@ impl Workshop {
         let (python, programs) = (python_rules(), SandboxedPrograms::default());
         let mut validator = RuleValidator::new(&self.project, &self.library).with_runner(&programs);
         if judges == Judges::RulesAndTypes {
-            validator = validator.with_types();
+            validator = validator.with_tools();
         }
         if let Some(python) = &python {
             validator = validator.with_python(python);

@@ -178,15 +178,16 @@ fn proof(proof: &Json) -> String {
     if !proof["holds"].as_bool().unwrap_or_default() {
         return "nothing proves that the splits are apart".to_owned();
     }
-    let how = if proof["is_exhaustive"].as_bool().unwrap_or_default() { "all" } else { "the likeliest" };
-    format!(
-        "no leak: {how} {} of {} pairs across the borders compared, none more alike than {:.2} (limit {:.2}); {} clusters",
-        number("pairs_checked"),
-        number("pairs"),
-        similar("highest_similarity"),
-        similar("threshold"),
-        number("clusters")
-    )
+    let (checked, pairs, clusters) = (number("pairs_checked"), number("pairs"), number("clusters"));
+    let (highest, limit) = (similar("highest_similarity"), similar("threshold"));
+    match proof["is_exhaustive"].as_bool().unwrap_or_default() {
+        true => format!(
+            "no leak: all {checked} of {pairs} pairs across the borders compared, none more alike than {highest:.2} (limit {limit:.2}); {clusters} clusters"
+        ),
+        false => format!(
+            "no leak: of {pairs} pairs across the borders all that could be near compared ({checked}), none reaches {limit:.2}, the nearest is {highest:.2}; {clusters} clusters"
+        ),
+    }
 }
 
 fn percent(share: f64) -> String {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use grail_flywheel::index::Index;
+use grail_flywheel::log::set_torn_aside;
 use serde_json::json;
 
 use super::{Reading, project_root, tell_empty};
@@ -12,12 +13,16 @@ use crate::render::{Terminal, count};
 /// Make `.grail/grail.db` anew from the files of events
 ///
 /// The new one is made beside the old one and put in its place whole; other Grails may go on meanwhile. Never needed for right numbers:
-/// a database that is damaged or gone is noticed and made anew by itself.
+/// a database that is damaged or gone is noticed and made anew by itself. Half a line that a crash left at the end of a file is set aside in
+/// `.grail/events/torn/`.
 #[derive(Debug, Args)]
 pub struct Arguments {}
 
 pub(super) fn run(_arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let root = project_root()?;
+    // Where nothing can be written, nothing can be set aside; the events are read all the same.
+    let torn = set_torn_aside(&root).unwrap_or_default();
+    torn.iter().try_for_each(|notice| terminal.warning(format_args!("{notice}")))?;
     let mut index = Index::open(&root)?;
     let known = index.notes().len();
     let mut reading = Reading::default();
@@ -32,6 +37,7 @@ pub(super) fn run(_arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Re
     if terminal.format() == Format::Json {
         terminal.json(&json!({"rebuilt": {
             "kept": is_replaced, "events": found.events, "files": found.files, "bytes": found.bytes,
+            "set_aside": torn,
             "unreadable": unreadable.iter().map(|(file, line, reason)| json!({"file": file, "line": line, "reason": reason})).collect::<Vec<_>>(),
         }}))?;
         return Ok(Exit::Fine);

@@ -1,5 +1,6 @@
 //! `grail events stats`: the numbers, as tables, JSON or a page.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,8 @@ use clap::{Args, ValueEnum};
 use grail_flywheel::index::Days;
 use grail_flywheel::metrics::report::{self, About};
 use grail_flywheel::metrics::{
-    self, DEFINITIONS, Group, Grouping, Metrics, Period, Rate, Target, Verdict, day_number,
+    self, DEFINITIONS, Group, Grouping, Metrics, Period, Rate, Rule, RuleShare, SkillFunnel, Target, Verdict,
+    day_number,
 };
 use serde_json::json;
 
@@ -184,7 +186,15 @@ fn show(metrics: &Metrics, by: By, terminal: &mut Terminal) -> anyhow::Result<()
         show_trend(&metrics.weeks, terminal)?;
     }
     show_rules(metrics, terminal)?;
-    show_funnel(metrics, terminal)
+    match by {
+        By::Week => show_rule_trend(metrics, terminal)?,
+        _ => show_rules_by(metrics.rules_by(grouping), title, terminal)?,
+    }
+    show_funnel(metrics, terminal)?;
+    if by == By::Week {
+        show_funnel_trend(metrics, terminal)?;
+    }
+    Ok(())
 }
 
 fn show_targets(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()> {
@@ -250,6 +260,7 @@ fn show_groups(groups: &[Group], title: &str, terminal: &mut Terminal) -> anyhow
         "tests",
         "first try",
         "retries",
+        "fixed",
         "tokens",
         "lines/h",
     ]);
@@ -262,6 +273,7 @@ fn show_groups(groups: &[Group], title: &str, terminal: &mut Terminal) -> anyhow
             with_cases(&group.tests),
             with_cases(&group.first_try),
             group.retries.mean.map_or("-".to_owned(), |mean| format!("{mean:.2}")),
+            with_cases(&group.fixed),
             group.tokens_per_valid.map_or("-".to_owned(), |tokens| grouped(tokens.round() as u64)),
             group.lines_per_hour.map_or("-".to_owned(), |lines| format!("{lines:.0}")),
         ]);
@@ -288,8 +300,7 @@ fn show_trend(weeks: &[Group], terminal: &mut Terminal) -> anyhow::Result<()> {
 }
 
 fn show_rules(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()> {
-    let mut rules: Vec<_> = metrics.rules.iter().collect();
-    rules.sort_by_key(|rule| (!rule.doubtful, std::cmp::Reverse(rule.overridden.of)));
+    let rules = sorted_rules(metrics);
     let mut table = Table::new(&["rule", "fired", "by fixer", "by model", "stays", "overridden"]);
     for rule in rules.iter().take(MAX_ROWS) {
         table.row(vec![
@@ -314,10 +325,69 @@ fn show_rules(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()> 
     terminal.line(format_args!(""))
 }
 
+/// How often each rule was put right, week by week.
+fn show_rule_trend(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let rows = sorted_rules(metrics).into_iter().map(|rule| {
+        let of_rule = metrics.rules_by.weeks.iter().filter(|share| share.rule == rule.rule);
+        (rule.rule.as_str(), of_rule.map(|share| (share.group.as_str(), share.fixed.rate)).collect())
+    });
+    show_weeks("rules put right, by week", metrics, rows, terminal)
+}
+
+/// How often a skill that was offered was used, week by week.
+fn show_funnel_trend(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let rows = sorted_skills(metrics).into_iter().map(|skill| {
+        let of_skill = metrics.funnel_by_week.iter().filter(|week| week.skill == skill.skill);
+        let used = of_skill.map(|week| {
+            let share = (week.offered > 0).then(|| week.used as f64 / week.offered as f64);
+            (week.week.as_str(), share)
+        });
+        (skill.skill.as_str(), used.collect())
+    });
+    show_weeks("skills used where offered, by week", metrics, rows, terminal)
+}
+
+/// One little chart a row, all over the same weeks; nothing if there is only one.
+fn show_weeks<'m>(
+    title: &str,
+    metrics: &Metrics,
+    rows: impl Iterator<Item = (&'m str, BTreeMap<&'m str, Option<f64>>)>,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
+    let weeks: Vec<&str> =
+        metrics.weeks.iter().map(|week| week.name.as_str()).filter(|name| !name.is_empty()).collect();
+    let weeks = &weeks[weeks.len().saturating_sub(MAX_WEEKS)..];
+    let mut table = Table::new(&[title, ""]);
+    for (name, shares) in rows.take(MAX_ROWS) {
+        if weeks.iter().any(|week| shares.get(week).copied().flatten().is_some()) {
+            let chart = sparkline(weeks.iter().map(|week| shares.get(week).copied().flatten()));
+            table.row(vec![story::brief(name, 40), chart]);
+        }
+    }
+    if weeks.len() < 2 { Ok(()) } else { print_table(&table, terminal) }
+}
+
+/// Rules told apart by what else is told apart.
+fn show_rules_by(shares: &[RuleShare], title: &str, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let mut table = Table::new(&["rule", title, "fired", "fixed", "overridden"]);
+    let mut most: Vec<&RuleShare> = shares.iter().collect();
+    most.sort_by_key(|share| std::cmp::Reverse(share.overridden.of));
+    for share in most.iter().take(MAX_ROWS) {
+        table.row(vec![
+            story::brief(&share.rule, 40),
+            if share.group.is_empty() { format!("(no {title})") } else { story::brief(&share.group, 40) },
+            grouped(share.fired),
+            with_cases(&share.fixed),
+            with_cases(&share.overridden),
+        ]);
+    }
+    print_table(&table, terminal)?;
+    tell_more(shares.len(), terminal)
+}
+
 fn show_funnel(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()> {
     let mut table = Table::new(&["skill", "offered", "loaded", "used", "passed", "approved", "merged"]);
-    let mut skills: Vec<_> = metrics.funnel.iter().collect();
-    skills.sort_by_key(|skill| std::cmp::Reverse(skill.offered));
+    let skills = sorted_skills(metrics);
     for skill in skills.iter().take(MAX_ROWS) {
         let stages = [skill.offered, skill.loaded, skill.used, skill.passed, skill.approved, skill.merged];
         let mut row = vec![story::brief(&skill.skill, 40)];
@@ -326,6 +396,19 @@ fn show_funnel(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()>
     }
     print_table(&table, terminal)?;
     tell_more(skills.len(), terminal)
+}
+
+/// Those that may be wrong first, then those that there is most to say about.
+fn sorted_rules(metrics: &Metrics) -> Vec<&Rule> {
+    let mut rules: Vec<_> = metrics.rules.iter().collect();
+    rules.sort_by_key(|rule| (!rule.doubtful, std::cmp::Reverse(rule.overridden.of)));
+    rules
+}
+
+fn sorted_skills(metrics: &Metrics) -> Vec<&SkillFunnel> {
+    let mut skills: Vec<_> = metrics.funnel.iter().collect();
+    skills.sort_by_key(|skill| std::cmp::Reverse(skill.offered));
+    skills
 }
 
 fn tell_more(all: usize, terminal: &mut Terminal) -> anyhow::Result<()> {

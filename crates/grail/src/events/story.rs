@@ -108,7 +108,8 @@ fn describe(kind: &EventKind) -> String {
             format!("{}: {}", brief(commit, 12), count(paths.len(), "file"))
         }
         EventKind::BranchMerged { merged, into, way, .. } => {
-            format!("{} into {} ({})", text(merged), text(into), way.name().replace('_', " "))
+            let into = if into.is_empty() { String::new() } else { format!(" into {}", text(into)) };
+            format!("{}{into} ({})", text(merged), way.name().replace('_', " "))
         }
         EventKind::BranchClosed { closed, .. } => text(closed),
         EventKind::Evaluation { suite, prompt, passed, .. } => {
