@@ -1,5 +1,6 @@
 //! Why the work could not be done. What is wrong with code is no error but a finding.
 
+use grail_flywheel::FlywheelError;
 use grail_model::ModelError;
 use grail_project::ProjectError;
 use grail_rules::{RuleProblem, RulesError};
@@ -17,6 +18,8 @@ pub enum AgentError {
     Rules(#[from] RulesError),
     #[error(transparent)]
     Skill(#[from] SkillError),
+    #[error(transparent)]
+    Flywheel(#[from] FlywheelError),
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
     #[error(transparent)]
@@ -83,6 +86,7 @@ impl AgentError {
             Self::Project(error) => return error.hint(),
             Self::Rules(error) => return error.hint(),
             Self::Skill(error) => return error.hint(),
+            Self::Flywheel(error) => return error.hint(),
             Self::Intent { .. } => {
                 "say what it is in a sentence: `grail generate \"a user card component with name and email\"`"
                     .to_owned()

@@ -165,6 +165,11 @@ impl Session {
         self.state().context.model = Some(model.to_owned());
     }
 
+    /// The phase that answers, if it is one.
+    pub fn answered_in_phase(&self, phase: Option<&str>) {
+        self.state().context.phase = phase.map(str::to_owned);
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::error::{ConfigProblem, ProjectError};
 use crate::event_config::EventSettings;
+use crate::learn_config::LearnConfig;
 use crate::model_config::{self, GenerateConfig, ModelConfig};
 
 pub const CONFIG_FILE: &str = "grail.toml";
@@ -36,6 +37,7 @@ pub struct Config {
     pub policies: toml::Table,
     pub generate: GenerateConfig,
     pub events: EventSettings,
+    pub learn: LearnConfig,
     /// `[models.NAME]`: models on servers.
     #[serde(deserialize_with = "model_config::models")]
     pub models: BTreeMap<String, ModelConfig>,

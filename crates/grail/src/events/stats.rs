@@ -11,7 +11,7 @@ use grail_flywheel::metrics::{
 };
 use serde_json::json;
 
-use super::table::{Table, sparkline};
+use crate::table::{Table, sparkline};
 use super::{open_index, project_root, story, tell_empty};
 use crate::Exit;
 use crate::cli::Format;

@@ -1,0 +1,139 @@
+//! Whether a phase may answer from now on: everything the gate wants to see is evaluated, compared and weighed.
+//!
+//! The gate itself is in the flywheel and knows only numbers and hashes. Here is what gets them: the phase, whoever answers now, and the two
+//! controls, on the same suite with the same seeds. What was evaluated before is not asked again.
+
+use grail_flywheel::comparison::{Comparison, compare};
+use grail_flywheel::evaluation::{Control, Evaluation};
+use grail_flywheel::gate::{Case, Margins, Verdict, decide, lineage_of};
+use grail_flywheel::phase::{Current, Phase, Phases, Why};
+use grail_flywheel::suite::Suite;
+
+use crate::AgentError;
+use crate::compare::Watch;
+use crate::evaluate::{ArmOf, Contender, EvaluateSettings, Progress, SkillTexts, evaluate_once, of_phase};
+use crate::workspace::Workspace;
+
+/// A phase on the scales.
+pub struct Weighed {
+    pub phase: Phase,
+    pub verdict: Verdict,
+    /// Whoever answers now, and the phase.
+    pub comparison: Comparison,
+    pub current: Evaluation,
+    pub candidate: Evaluation,
+    /// The base, and the base with the text of the skills.
+    pub controls: Vec<Evaluation>,
+    /// What did not run, and why.
+    pub notes: Vec<String>,
+}
+
+/// How a phase is weighed.
+#[derive(Clone, Debug, Default)]
+pub struct WeighSettings {
+    pub evaluate: EvaluateSettings,
+    pub margins: Margins,
+}
+
+impl WeighSettings {
+    /// As the project's settings have it.
+    pub fn of(workspace: &Workspace) -> Self {
+        let learn = &workspace.project.config.learn;
+        Self {
+            evaluate: EvaluateSettings { seeds: (1..=learn.seeds.max(1)).collect(), ..EvaluateSettings::default() },
+            margins: Margins { kind_loss: learn.margin / 100.0, ..Margins::default() },
+        }
+    }
+}
+
+/// Evaluates what is missing and lets the gate decide. Nothing changes.
+pub async fn weigh(
+    workspace: &Workspace,
+    suite: &Suite,
+    phase: &Phase,
+    settings: &WeighSettings,
+    watch: Watch<'_>,
+) -> Result<Weighed, AgentError> {
+    let root = &workspace.project.root;
+    let phases = Phases::new(root);
+    let candidate = Contender::of_phase(workspace, phase)?;
+    let base = Contender::base_of(workspace, phase)?;
+    let texts = SkillTexts::of_kinds(workspace, &suite.kinds())?;
+    let mut notes = Vec::new();
+    let arm = |contender, skill, control| ArmOf { contender, skill, control };
+    let candidate_arm = arm(&candidate, None, None);
+    let mut evaluate = async |arm: ArmOf<'_>, label: &str| {
+        let told = |progress: Progress| watch(label, progress);
+        let evaluated = evaluate_once(workspace, suite, arm, &settings.evaluate, &told).await?;
+        notes.extend(evaluated.notes);
+        Ok::<Evaluation, AgentError>(evaluated.evaluation)
+    };
+    let candidate_evaluation = match of_phase(workspace, suite, candidate_arm, &settings.evaluate)? {
+        Some(known) => known,
+        None => evaluate(candidate_arm, &phase.id).await?,
+    };
+    let told_base = evaluate(arm(&base, None, Some(Control::Base)), "base").await?;
+    let told_skill =
+        evaluate(arm(&base, Some(&texts), Some(Control::BaseWithSkill)), "base with the skill").await?;
+    let current = match phases.current()?.phase.filter(|current| *current != phase.id) {
+        Some(current) => {
+            let current = Contender::of_phase(workspace, &phases.get(&current)?)?;
+            let mut asked_alike = current;
+            asked_alike.form.clone_from(&candidate.form);
+            evaluate(arm(&asked_alike, None, None), &asked_alike.name).await?
+        }
+        None => told_base.clone(),
+    };
+    let comparison = compare(&current, &candidate_evaluation)?;
+    let lineage = lineage_of(root, phase, suite);
+    let controls = vec![told_base, told_skill];
+    let case = Case {
+        suite,
+        phase,
+        current: &current,
+        candidate: &candidate_evaluation,
+        comparison: &comparison,
+        controls: &controls,
+        lineage: &lineage,
+        served: None,
+    };
+    let verdict = decide(&case, &settings.margins);
+    notes.sort();
+    notes.dedup();
+    Ok(Weighed { phase: phase.clone(), verdict, comparison, current, candidate: candidate_evaluation, controls, notes })
+}
+
+impl Weighed {
+    /// Lets the phase answer, if the gate or somebody who insists says so.
+    pub fn promote(&self, workspace: &Workspace, force: bool) -> Result<Current, AgentError> {
+        let reasons: Vec<String> = match self.verdict.promote {
+            true => vec![win(&self.comparison)],
+            false => self.verdict.refusals.iter().map(ToString::to_string).collect(),
+        };
+        if !self.verdict.promote && !force {
+            return Err(AgentError::Other {
+                message: format!("the gate refuses `{}`: {}", self.phase.id, reasons.join("; ")),
+                hint: Some("`--force` promotes it all the same, and that is recorded".to_owned()),
+            });
+        }
+        let why = Why {
+            forced: !self.verdict.promote,
+            reasons,
+            evaluations: vec![self.current.hash.clone(), self.candidate.hash.clone()],
+        };
+        Ok(Phases::new(&workspace.project.root).promote(&self.phase.id, why)?)
+    }
+}
+
+/// Why a phase may answer, in a line.
+pub fn win(comparison: &Comparison) -> String {
+    let points = |share: f64| (share * 1000.0).round() / 10.0;
+    let difference = &comparison.difference;
+    format!(
+        "it wins {:+} points [{}, {}] on {} prompts",
+        points(difference.estimate),
+        points(difference.interval.low),
+        points(difference.interval.high),
+        comparison.prompts
+    )
+}
