@@ -11,6 +11,7 @@ mod reader;
 mod weight;
 mod writer;
 
+pub(crate) use append::{Hold, lock};
 pub use forget::{ForgetReport, forget_session, forgotten_sessions};
 pub use grail_project::{EventSettings, SyncPolicy};
 pub use names::{EventFileName, events_folder};
