@@ -5,6 +5,7 @@
 //! Every step is an event of the [`Session`].
 
 mod abilities;
+pub mod answer;
 pub mod artifact;
 mod clock;
 pub mod code_mode;

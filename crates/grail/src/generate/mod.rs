@@ -101,6 +101,8 @@ pub enum ModeName {
     Direct,
     /// Programs that call tools
     Code,
+    /// No tools: the answer is the file, asked for as in training
+    Answer,
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
@@ -142,6 +144,7 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
         kind: arguments.kind.clone(),
         model_name: chosen.name.clone(),
         mode: arguments.mode.resolve(&chosen),
+        form: chosen.form.clone(),
         limits: DialogueLimits {
             turns: arguments.turns,
             tokens: arguments.tokens,
@@ -309,6 +312,7 @@ impl ModeName {
             Self::Auto => chosen.preferred_mode,
             Self::Direct => Mode::Direct,
             Self::Code => Mode::Code,
+            Self::Answer => Mode::Answer,
         }
     }
 }
