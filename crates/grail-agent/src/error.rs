@@ -13,13 +13,13 @@ pub enum AgentError {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error(transparent)]
+    Flywheel(#[from] FlywheelError),
+    #[error(transparent)]
     Project(#[from] ProjectError),
     #[error(transparent)]
     Rules(#[from] RulesError),
     #[error(transparent)]
     Skill(#[from] SkillError),
-    #[error(transparent)]
-    Flywheel(#[from] FlywheelError),
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
     #[error(transparent)]
@@ -83,10 +83,10 @@ impl AgentError {
             |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         Some(match self {
             Self::Model(error) => error.hint()?.to_owned(),
+            Self::Flywheel(error) => return error.hint(),
             Self::Project(error) => return error.hint(),
             Self::Rules(error) => return error.hint(),
             Self::Skill(error) => return error.hint(),
-            Self::Flywheel(error) => return error.hint(),
             Self::Intent { .. } => {
                 "say what it is in a sentence: `grail generate \"a user card component with name and email\"`"
                     .to_owned()

@@ -40,9 +40,35 @@ impl WeighSettings {
     pub fn of(workspace: &Workspace) -> Self {
         let learn = &workspace.project.config.learn;
         Self {
-            evaluate: EvaluateSettings { seeds: (1..=learn.seeds.max(1)).collect(), ..EvaluateSettings::default() },
+            evaluate: EvaluateSettings::with_seeds(learn.seeds),
             margins: Margins { kind_loss: learn.margin / 100.0, ..Margins::default() },
         }
+    }
+}
+
+/// Who is weighed against whom.
+pub struct Scales {
+    pub candidate: Contender,
+    /// What the phase was before training.
+    pub base: Contender,
+    /// Whoever answers now; without one, the base.
+    pub current: Option<Contender>,
+}
+
+impl Scales {
+    /// A phase, its base, and the phase that answers now.
+    pub fn of(workspace: &Workspace, phase: &Phase) -> Result<Self, AgentError> {
+        let phases = Phases::new(&workspace.project.root);
+        let candidate = Contender::of_phase(workspace, phase)?;
+        let mut current = match phases.current()?.phase.filter(|current| *current != phase.id) {
+            Some(current) => Some(Contender::of_phase(workspace, &phases.get(&current)?)?),
+            None => None,
+        };
+        if let Some(current) = &mut current {
+            // Both are asked alike, or nothing could be compared.
+            current.form.clone_from(&candidate.form);
+        }
+        Ok(Self { candidate, base: Contender::base_of(workspace, phase), current })
     }
 }
 
@@ -51,47 +77,43 @@ pub async fn weigh(
     workspace: &Workspace,
     suite: &Suite,
     phase: &Phase,
+    scales: &Scales,
     settings: &WeighSettings,
     watch: Watch<'_>,
 ) -> Result<Weighed, AgentError> {
     let root = &workspace.project.root;
-    let phases = Phases::new(root);
-    let candidate = Contender::of_phase(workspace, phase)?;
-    let base = Contender::base_of(workspace, phase)?;
+    let Scales { candidate, base, current } = scales;
     let texts = SkillTexts::of_kinds(workspace, &suite.kinds())?;
-    let mut notes = Vec::new();
     let arm = |contender, skill, control| ArmOf { contender, skill, control };
-    let candidate_arm = arm(&candidate, None, None);
-    let mut evaluate = async |arm: ArmOf<'_>, label: &str| {
-        let told = |progress: Progress| watch(label, progress);
+    let mut notes = Vec::new();
+    let mut evaluate = async |arm: ArmOf<'_>| {
+        let label = arm.label();
+        let told = |progress: Progress| watch(&label, progress);
         let evaluated = evaluate_once(workspace, suite, arm, &settings.evaluate, &told).await?;
         notes.extend(evaluated.notes);
         Ok::<Evaluation, AgentError>(evaluated.evaluation)
     };
-    let candidate_evaluation = match of_phase(workspace, suite, candidate_arm, &settings.evaluate)? {
+    let candidate_arm = arm(candidate, None, None);
+    // What was measured for this phase counts, whoever answered: the gate says whether that was the phase.
+    let candidate = match of_phase(workspace, suite, candidate_arm, &settings.evaluate)? {
         Some(known) => known,
-        None => evaluate(candidate_arm, &phase.id).await?,
+        None => evaluate(candidate_arm).await?,
     };
-    let told_base = evaluate(arm(&base, None, Some(Control::Base)), "base").await?;
-    let told_skill =
-        evaluate(arm(&base, Some(&texts), Some(Control::BaseWithSkill)), "base with the skill").await?;
-    let current = match phases.current()?.phase.filter(|current| *current != phase.id) {
-        Some(current) => {
-            let current = Contender::of_phase(workspace, &phases.get(&current)?)?;
-            let mut asked_alike = current;
-            asked_alike.form.clone_from(&candidate.form);
-            evaluate(arm(&asked_alike, None, None), &asked_alike.name).await?
-        }
-        None => told_base.clone(),
+    let controls = vec![
+        evaluate(arm(base, None, Some(Control::Base))).await?,
+        evaluate(arm(base, Some(&texts), Some(Control::BaseWithSkill))).await?,
+    ];
+    let current = match current {
+        Some(current) => evaluate(arm(current, None, None)).await?,
+        None => controls[0].clone(),
     };
-    let comparison = compare(&current, &candidate_evaluation)?;
+    let comparison = compare(&current, &candidate)?;
     let lineage = lineage_of(root, phase, suite);
-    let controls = vec![told_base, told_skill];
     let case = Case {
         suite,
         phase,
         current: &current,
-        candidate: &candidate_evaluation,
+        candidate: &candidate,
         comparison: &comparison,
         controls: &controls,
         lineage: &lineage,
@@ -100,7 +122,7 @@ pub async fn weigh(
     let verdict = decide(&case, &settings.margins);
     notes.sort();
     notes.dedup();
-    Ok(Weighed { phase: phase.clone(), verdict, comparison, current, candidate: candidate_evaluation, controls, notes })
+    Ok(Weighed { phase: phase.clone(), verdict, comparison, current, candidate, controls, notes })
 }
 
 impl Weighed {

@@ -18,11 +18,9 @@ pub struct LearnConfig {
     pub seeds: u64,
     /// How many points of a hundred a kind of artifact may lose before a phase is refused.
     pub margin: f64,
-    /// The share of generations that goes to the challenger, from 0 to 0.5.
+    /// The share of generations that goes to a phase which is not clearly better yet, from 0 to 0.5.
     #[serde(deserialize_with = "share")]
     pub challenger_share: f64,
-    /// The phase that is tried in daily work.
-    pub challenger: Option<String>,
 }
 
 impl Default for LearnConfig {
@@ -35,7 +33,6 @@ impl Default for LearnConfig {
             seeds: 3,
             margin: 5.0,
             challenger_share: 0.0,
-            challenger: None,
         }
     }
 }

@@ -27,9 +27,9 @@ pub struct AskingArguments {
     /// How often a wrong answer is sent back with what is wrong
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10), help_heading = "Asking")]
     pub retries: u32,
-    /// How much chance there is in an answer
-    #[arg(long, value_name = "T", default_value_t = 0.2, help_heading = "Asking")]
-    pub temperature: f32,
+    /// How much chance there is in an answer; without it, none for one seed, and a little for several
+    #[arg(long, value_name = "T", help_heading = "Asking")]
+    pub temperature: Option<f32>,
     /// How long an answer may be
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(16..=65_536), help_heading = "Asking")]
     pub max_tokens: u32,
@@ -43,13 +43,15 @@ pub struct AskingArguments {
 
 impl AskingArguments {
     pub(crate) fn settings(&self, default_seeds: u64) -> anyhow::Result<EvaluateSettings> {
-        if !(0.0..=2.0).contains(&self.temperature) {
-            let message = format!("the temperature {} is out of range", self.temperature);
+        let settings = EvaluateSettings::with_seeds(self.seeds.unwrap_or(default_seeds));
+        let temperature = self.temperature.unwrap_or(settings.temperature);
+        if !(0.0..=2.0).contains(&temperature) {
+            let message = format!("the temperature {temperature} is out of range");
             return Err(Failure::with_hint(message, "from 0, which is no chance at all, to 2").into());
         }
         Ok(EvaluateSettings {
-            seeds: (1..=self.seeds.unwrap_or(default_seeds).max(1)).collect(),
-            temperature: self.temperature,
+            seeds: settings.seeds,
+            temperature,
             max_tokens: self.max_tokens,
             retries: self.retries,
             concurrency: self.concurrency.into(),
@@ -107,16 +109,30 @@ impl AskingBar {
     }
 
     pub(crate) fn advance(&self, who: &str, progress: Progress) {
+        self.draw(&format!("asking {}", visible_line(who)), "answers", progress);
+    }
+
+    /// How far training is.
+    pub(crate) fn train(&self, progress: Progress, loss: Option<f64>) {
+        self.draw("training", "steps", progress);
+        if let (Some(bar), Some(loss)) = (&self.bar, loss) {
+            let bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+            bar.1.set_message(format!("training (loss {loss:.3})"));
+        }
+    }
+
+    fn draw(&self, what: &str, noun: &str, progress: Progress) {
         let Some(bar) = &self.bar else { return };
         let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
-        if bar.0 != who {
+        if bar.0 != what {
             bar.1.finish_and_clear();
             let next = ProgressBar::new(progress.total as u64);
-            if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} answers, {eta} left") {
+            let template = format!("{{msg}} {{wide_bar}} {{pos}}/{{len}} {noun}, {{eta}} left");
+            if let Ok(style) = ProgressStyle::with_template(&template) {
                 next.set_style(style);
             }
-            next.set_message(format!("asking {}", visible_line(who)));
-            *bar = (who.to_owned(), next);
+            next.set_message(what.to_owned());
+            *bar = (what.to_owned(), next);
         }
         bar.1.set_length(progress.total as u64);
         bar.1.set_position(progress.done as u64);

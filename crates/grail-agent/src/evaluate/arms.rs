@@ -21,12 +21,12 @@ pub struct NamedArm {
 
 impl NamedArm {
     /// The arm of this name, for a suite: of its kinds the skills are told.
-    pub fn of(workspace: &Workspace, suite: &Suite, name: &str) -> Result<Self, AgentError> {
+    pub async fn of(workspace: &Workspace, suite: &Suite, name: &str) -> Result<Self, AgentError> {
         let (model, with_skill) = match name.strip_suffix(WITH_SKILL) {
             Some(model) => (model, true),
             None => (name, false),
         };
-        let mut contender = Contender::named(workspace, model)?;
+        let mut contender = Contender::named(workspace, model).await?;
         let control = match (&contender.phase, with_skill) {
             (Some(_), _) => None,
             (None, false) => Some(Control::Base),
@@ -65,10 +65,10 @@ pub async fn evaluate_with_controls(
     settings: &EvaluateSettings,
     watch: Watch<'_>,
 ) -> Result<ManyEvaluated, AgentError> {
-    let asked = NamedArm::of(workspace, suite, name)?;
+    let asked = NamedArm::of(workspace, suite, name).await?;
     let texts = SkillTexts::of_kinds(workspace, &suite.kinds())?;
     let base = match &asked.contender.phase {
-        Some(phase) => Some(Contender::base_of(workspace, &Phases::new(&workspace.project.root).get(phase)?)?),
+        Some(phase) => Some(Contender::base_of(workspace, &Phases::new(&workspace.project.root).get(phase)?)),
         None => None,
     };
     let of_base = base.as_ref().unwrap_or(&asked.contender);

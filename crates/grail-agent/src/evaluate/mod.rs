@@ -46,9 +46,26 @@ pub struct EvaluateSettings {
     pub types: bool,
 }
 
+/// With several seeds there has to be some chance, or all answers were the same.
+const SOME_CHANCE: f32 = 0.2;
+
+impl EvaluateSettings {
+    /// So many seeds. With one the likeliest answer counts, as in daily use.
+    pub fn with_seeds(count: u64) -> Self {
+        Self {
+            seeds: (1..=count.max(1)).collect(),
+            temperature: if count > 1 { SOME_CHANCE } else { 0.0 },
+            max_tokens: 512,
+            retries: 0,
+            concurrency: 32,
+            types: true,
+        }
+    }
+}
+
 impl Default for EvaluateSettings {
     fn default() -> Self {
-        Self { seeds: vec![1, 2, 3], temperature: 0.2, max_tokens: 512, retries: 0, concurrency: 32, types: true }
+        Self::with_seeds(3)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::Exit;
 use crate::asking::{AskingArguments, AskingBar, Desk};
 use crate::cli::Format;
 use crate::memory::open_workspace;
-use crate::render::{BOLD, Failure, RESET, Terminal, visible_line};
+use crate::render::{Terminal, visible_line};
 use crate::table::Table;
 
 /// Ask a phase or a model the prompts of a suite, and judge every answer strictly
@@ -68,7 +68,7 @@ fn evaluate(
     }))?;
     drop(bar);
     if let Some(path) = &arguments.html {
-        let page = grail_flywheel::evaluation::report::html(&many.evaluations, &show::about(workspace))?;
+        let page = grail_agent::report::evaluation_page(&many.evaluations, &show::about(workspace))?;
         show::write_page(path, &page, terminal)?;
     }
     if terminal.format() == Format::Json {
@@ -127,22 +127,10 @@ fn list(terminal: &mut Terminal) -> anyhow::Result<Exit> {
     }
     match table.is_empty() {
         true => terminal.note(format_args!("nothing was evaluated yet; `grail eval MODEL` does"))?,
-        false => {
-            for (number, line) in table.lines().into_iter().enumerate() {
-                match number {
-                    0 => terminal.line(format_args!("{BOLD}{line}{RESET}"))?,
-                    _ => terminal.line(format_args!("{line}"))?,
-                }
-            }
-        }
+        false => show::print(&table, terminal)?,
     }
     for error in broken {
         terminal.error(&error.to_string(), error.hint().as_deref())?;
     }
     Ok(Exit::Fine)
-}
-
-/// A name that a command needs and did not get.
-pub(crate) fn missing(what: &str, hint: &str) -> anyhow::Error {
-    Failure::with_hint(what, hint).into()
 }
