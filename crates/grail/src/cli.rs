@@ -5,8 +5,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
 use crate::{
-    Exit, approvals, check, code, dataset, events, generate, hooks, host, init, lsp, mcp, proposals, rules,
-    run, skills,
+    Exit, approvals, check, code, dataset, events, generate, hooks, host, init, lsp, mcp, models, proposals,
+    rules, run, skills, train,
 };
 
 #[derive(Debug, Parser)]
@@ -89,6 +89,8 @@ pub enum Command {
     Hooks(hooks::Arguments),
     Events(events::Arguments),
     Dataset(Box<dataset::Arguments>),
+    Models(models::Arguments),
+    Train(Box<train::Arguments>),
     Mcp(mcp::Arguments),
     Host(host::Arguments),
     Lsp(lsp::Arguments),
@@ -109,6 +111,8 @@ impl Command {
             Self::Hooks(arguments) => hooks::run(&arguments, terminal),
             Self::Events(arguments) => events::run(arguments, terminal),
             Self::Dataset(arguments) => dataset::run(*arguments, terminal),
+            Self::Models(arguments) => models::run(arguments, terminal),
+            Self::Train(arguments) => train::run(&arguments, terminal),
             Self::Mcp(arguments) => mcp::run(arguments, terminal),
             Self::Host(arguments) => host::run(&arguments, terminal),
             Self::Lsp(arguments) => lsp::run(&arguments, terminal),

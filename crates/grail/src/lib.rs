@@ -19,12 +19,14 @@ mod interrupt;
 pub mod lsp;
 pub mod mcp;
 mod memory;
+pub mod models;
 pub mod progress;
 pub mod proposals;
 pub mod render;
 pub mod rules;
 pub mod run;
 pub mod skills;
+pub mod train;
 
 use std::io;
 use std::process::ExitCode;
