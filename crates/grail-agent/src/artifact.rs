@@ -229,6 +229,17 @@ pub fn check_unfixed(
     check_and_fix(workspace, kind, path, code, None).map(|(_, report)| report)
 }
 
+/// The same with fixes that are as safe as `allowed`.
+pub fn check_with_fixes(
+    workspace: &Workspace,
+    kind: Option<&str>,
+    path: &str,
+    code: &str,
+    allowed: Safety,
+) -> Result<(String, ArtifactReport), AgentError> {
+    check_and_fix(workspace, kind, path, code, Some(allowed))
+}
+
 fn check_and_fix(
     workspace: &Workspace,
     kind: Option<&str>,

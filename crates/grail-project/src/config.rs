@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::error::{ConfigProblem, ProjectError};
 use crate::event_config::EventSettings;
+use crate::learn_config::LearnConfig;
 use crate::model_config::{self, GenerateConfig, ModelConfig};
 use crate::train_config::TrainConfig;
 
@@ -38,6 +39,7 @@ pub struct Config {
     pub generate: GenerateConfig,
     pub events: EventSettings,
     pub train: TrainConfig,
+    pub learn: LearnConfig,
     /// `[models.NAME]`: models on servers and on this machine.
     #[serde(deserialize_with = "model_config::models")]
     pub models: BTreeMap<String, ModelConfig>,

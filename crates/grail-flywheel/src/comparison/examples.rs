@@ -29,7 +29,8 @@ pub(super) fn changed_rules(pairs: &[Pair<'_>]) -> Vec<RuleChange> {
             change.lost += u64::from(is && !was);
         }
     }
-    let mut changes: Vec<RuleChange> = changes.into_values().filter(|change| change.won + change.lost > 0).collect();
+    let mut changes: Vec<RuleChange> =
+        changes.into_values().filter(|change| change.won + change.lost > 0).collect();
     changes.sort_by_key(|change| (std::cmp::Reverse(change.won + change.lost), change.rule.clone()));
     changes
 }
@@ -61,7 +62,8 @@ pub(super) fn side_by_side(pairs: &[Pair<'_>], settings: &CompareSettings) -> Ve
             after: shown(pair.after, after),
         });
     }
-    examples.sort_by_key(|example| (!example.won, example.kind.clone(), example.prompt.clone(), example.seed));
+    examples
+        .sort_by_key(|example| (!example.won, example.kind.clone(), example.prompt.clone(), example.seed));
     examples
 }
 

@@ -76,8 +76,10 @@ pub fn compare_with(
 /// By prompt and seed; what is there twice on one side is taken once.
 fn pairs<'a>(before: &'a Evaluation, after: &'a Evaluation) -> Vec<Pair<'a>> {
     let key = |answer: &'a Answer| (answer.prompt.as_str(), answer.seed);
-    let known: BTreeMap<(&str, u64), &Answer> = before.answers.iter().map(|answer| (key(answer), answer)).collect();
-    let after: BTreeMap<(&str, u64), &Answer> = after.answers.iter().map(|answer| (key(answer), answer)).collect();
+    let known: BTreeMap<(&str, u64), &Answer> =
+        before.answers.iter().map(|answer| (key(answer), answer)).collect();
+    let after: BTreeMap<(&str, u64), &Answer> =
+        after.answers.iter().map(|answer| (key(answer), answer)).collect();
     let pair = |(key, after)| Some(Pair { before: known.get(&key)?, after });
     after.into_iter().filter_map(pair).collect()
 }
@@ -88,7 +90,9 @@ fn part(name: &str, pairs: &[&Pair<'_>], settings: &CompareSettings) -> Part {
     let clusters: Vec<Cluster> = clusters.into_values().collect();
     let gained: i64 = clusters.iter().map(|cluster| i64::from(cluster.gained)).sum();
     let share = |side: for<'p> fn(&Pair<'p>) -> &'p Answer| {
-        Proportion::of(pairs.iter().map(|pair| (pair.after.prompt.as_str(), side(pair).passed(settings.measure))))
+        Proportion::of(
+            pairs.iter().map(|pair| (pair.after.prompt.as_str(), side(pair).passed(settings.measure))),
+        )
     };
     Part {
         name: name.to_owned(),

@@ -183,12 +183,16 @@ impl Evaluation {
             for seed in &self.seeds {
                 match counts.remove(&(prompt.id.as_str(), *seed)) {
                     Some(1) => {}
-                    Some(count) => gaps.push(format!("`{}` was answered {count} times with seed {seed}", prompt.id)),
+                    Some(count) => {
+                        gaps.push(format!("`{}` was answered {count} times with seed {seed}", prompt.id))
+                    }
                     None => gaps.push(format!("`{}` was not answered with seed {seed}", prompt.id)),
                 }
             }
         }
-        gaps.extend(counts.keys().map(|(prompt, seed)| format!("`{prompt}` with seed {seed} is not in the suite")));
+        gaps.extend(
+            counts.keys().map(|(prompt, seed)| format!("`{prompt}` with seed {seed} is not in the suite")),
+        );
         gaps
     }
 }

@@ -62,7 +62,8 @@ impl Proportion {
             *of += 1;
         }
         let clusters: Vec<(u64, u64)> = clusters.into_values().collect();
-        let (passed, of) = clusters.iter().fold((0, 0), |sum, cluster| (sum.0 + cluster.0, sum.1 + cluster.1));
+        let (passed, of) =
+            clusters.iter().fold((0, 0), |sum, cluster| (sum.0 + cluster.0, sum.1 + cluster.1));
         let interval = clustered_wilson(&clusters);
         let share = (of > 0).then(|| rounded(passed as f64 / of as f64));
         Self { passed, of, share, low: rounded(interval.low), high: rounded(interval.high) }
@@ -94,7 +95,8 @@ impl Score {
     pub fn of(answers: &[Answer]) -> Self {
         let all: Vec<&Answer> = answers.iter().collect();
         let mut score = Self { answers: answers.len(), all: Tally::of(&all), ..Self::default() };
-        let (mut kinds, mut groups) = (BTreeMap::<String, Vec<&Answer>>::new(), BTreeMap::<String, Vec<&Answer>>::new());
+        let (mut kinds, mut groups) =
+            (BTreeMap::<String, Vec<&Answer>>::new(), BTreeMap::<String, Vec<&Answer>>::new());
         let mut prompts: Vec<&str> = Vec::new();
         for answer in answers {
             prompts.push(&answer.prompt);

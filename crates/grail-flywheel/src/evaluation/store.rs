@@ -51,9 +51,10 @@ pub fn open_evaluation(root: &Path, hash: &str) -> Result<Evaluation, FlywheelEr
     match (found.next(), found.next()) {
         (Some(name), None) => read(&root.join(EVALUATIONS_FOLDER).join(format!("{name}.json")), &name),
         (None, _) => Err(FlywheelError::refused(format!("there is no evaluation `{hash}`"), hint)),
-        (Some(_), Some(_)) => {
-            Err(FlywheelError::refused(format!("several evaluations begin with `{hash}`"), "write more of the hash"))
-        }
+        (Some(_), Some(_)) => Err(FlywheelError::refused(
+            format!("several evaluations begin with `{hash}`"),
+            "write more of the hash",
+        )),
     }
 }
 

@@ -65,7 +65,8 @@ fn seen(dataset: &Dataset) -> Result<Vec<Example>, crate::FlywheelError> {
 fn compare(dataset: &Dataset, examples: &[Example], suite: &Suite) -> Lineage {
     let prompts: Vec<String> = suite.prompts.iter().map(|prompt| prompt.prompt.clone()).collect();
     let held_out = &dataset.manifest.sources.held_out_prompts;
-    let missing = prompts.iter().filter(|prompt| held_out.binary_search(&prompt_hash(prompt)).is_err()).count();
+    let missing =
+        prompts.iter().filter(|prompt| held_out.binary_search(&prompt_hash(prompt)).is_err()).count();
     let threshold = SplitSettings::default().threshold;
     let nearest = nearest_held_out(examples, &prompts);
     let highest = nearest.par_iter().map(|(_, _, similarity)| *similarity).reduce(|| 0.0, f64::max);

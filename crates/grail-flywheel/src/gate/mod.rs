@@ -56,23 +56,51 @@ pub struct Verdict {
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Refusal {
     /// The difference could be chance, or is none.
-    NoWin { estimate: f64, low: f64, chance: f64 },
+    NoWin {
+        estimate: f64,
+        low: f64,
+        chance: f64,
+    },
     /// A kind got worse.
-    KindLoses { kind: String, loss: f64, margin: f64 },
+    KindLoses {
+        kind: String,
+        loss: f64,
+        margin: f64,
+    },
     /// Nobody knows what was learned.
-    UnknownLineage { reason: String },
+    UnknownLineage {
+        reason: String,
+    },
     /// Examples that were learned from are near prompts of the suite.
-    Overlap { count: usize, first: Overlap },
+    Overlap {
+        count: usize,
+        first: Overlap,
+    },
     /// The dataset was built without holding the suite back.
-    NotHeldOut { missing: usize, of: usize },
+    NotHeldOut {
+        missing: usize,
+        of: usize,
+    },
     /// Somebody else answered.
-    WrongIdentity { expected: String, answered: String },
+    WrongIdentity {
+        expected: String,
+        answered: String,
+    },
     /// The phase has no adapter that it could have answered with.
-    NotTrained { state: String },
-    SmallSuite { prompts: usize, least: usize },
-    MissingControl { control: Control },
+    NotTrained {
+        state: String,
+    },
+    SmallSuite {
+        prompts: usize,
+        least: usize,
+    },
+    MissingControl {
+        control: Control,
+    },
     /// The evaluations are not of the same prompts, seeds, questions or judges.
-    NotComparable { reason: String },
+    NotComparable {
+        reason: String,
+    },
 }
 
 impl Default for Margins {
@@ -108,7 +136,11 @@ fn check_identity(case: &Case<'_>, refusals: &mut Vec<Refusal>) {
     let answered = &case.candidate.arm.identity;
     let expected = case.served.or(case.phase.identity.as_deref()).unwrap_or_default();
     let is_phase = case.candidate.arm.phase.as_deref() == Some(case.phase.id.as_str());
-    if expected.is_empty() || answered != expected || !is_phase || case.phase.identity.as_deref() != Some(expected) {
+    if expected.is_empty()
+        || answered != expected
+        || !is_phase
+        || case.phase.identity.as_deref() != Some(expected)
+    {
         refusals.push(Refusal::WrongIdentity { expected: expected.to_owned(), answered: answered.clone() });
     }
 }
@@ -150,7 +182,8 @@ fn check_lineage(case: &Case<'_>, refusals: &mut Vec<Refusal>) {
         Lineage::Unknown { reason } => refusals.push(Refusal::UnknownLineage { reason: reason.clone() }),
         Lineage::Known { dataset, missing, overlaps, .. } => {
             if case.phase.dataset.as_deref() != Some(dataset) {
-                let reason = format!("the lineage is of dataset `{dataset}`, which the phase was not trained on");
+                let reason =
+                    format!("the lineage is of dataset `{dataset}`, which the phase was not trained on");
                 refusals.push(Refusal::UnknownLineage { reason });
             }
             if *missing > 0 {
@@ -221,7 +254,9 @@ impl std::fmt::Display for Refusal {
                 };
                 write!(formatter, "there is no evaluation of {arm} to compare with")
             }
-            Self::NotComparable { reason } => write!(formatter, "the evaluations cannot be compared: {reason}"),
+            Self::NotComparable { reason } => {
+                write!(formatter, "the evaluations cannot be compared: {reason}")
+            }
         }
     }
 }

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{
-    Adapter, Assigned, Challenger, Change, ChangeKind, Current, PHASE_FORMAT, Phase, PhaseState,
-};
+use super::{Adapter, Assigned, Challenger, Change, ChangeKind, Current, PHASE_FORMAT, Phase, PhaseState};
 use crate::FlywheelError;
 use crate::dataset::manifest::FileRecord;
 use crate::dataset::store::sync_folder;
@@ -71,7 +69,13 @@ impl Phases {
         let _lock = self.lock()?;
         let known = self.read_phase(&phase.id)?;
         let origin = |phase: &Phase| {
-            (phase.parent.clone(), phase.base.clone(), phase.dataset.clone(), phase.seed, phase.started.clone())
+            (
+                phase.parent.clone(),
+                phase.base.clone(),
+                phase.dataset.clone(),
+                phase.seed,
+                phase.started.clone(),
+            )
         };
         if origin(&known) != origin(phase) {
             return Err(FlywheelError::refused(
@@ -97,13 +101,17 @@ impl Phases {
     pub fn get(&self, name: &str) -> Result<Phase, FlywheelError> {
         if name == "current" {
             let current = self.current()?.phase.ok_or_else(|| {
-                FlywheelError::refused("no phase was promoted yet", "`grail train` makes one, `grail promote` uses it")
+                FlywheelError::refused(
+                    "no phase was promoted yet",
+                    "`grail train` makes one, `grail promote` uses it",
+                )
             })?;
             return self.read_phase(&current);
         }
         let ids = self.ids()?;
         let is_meant = |id: &&String| {
-            *id == name || id.strip_prefix(name).is_some_and(|rest| !name.is_empty() && rest.starts_with('-'))
+            *id == name
+                || id.strip_prefix(name).is_some_and(|rest| !name.is_empty() && rest.starts_with('-'))
                 || (name.contains('-') && id.starts_with(name))
         };
         let mut found = ids.iter().filter(is_meant);
@@ -147,7 +155,10 @@ impl Phases {
         self.check_usable(id)?;
         self.change(ChangeKind::Promoted, why, |current| {
             if current.phase.as_deref() == Some(id) {
-                return Err(FlywheelError::refused(format!("phase `{id}` answers already"), "there is nothing to do"));
+                return Err(FlywheelError::refused(
+                    format!("phase `{id}` answers already"),
+                    "there is nothing to do",
+                ));
             }
             if current.challenger.as_ref().is_some_and(|challenger| challenger.phase == id) {
                 current.challenger = None;
@@ -202,7 +213,9 @@ impl Phases {
     pub fn end_challenge(&self) -> Result<Current, FlywheelError> {
         self.change(ChangeKind::ChallengeEnded, Why::default(), |current| match current.challenger.take() {
             Some(challenger) => Ok((None, Some(challenger.phase))),
-            None => Err(FlywheelError::refused("no phase challenges the current one", "there is nothing to do")),
+            None => {
+                Err(FlywheelError::refused("no phase challenges the current one", "there is nothing to do"))
+            }
         })
     }
 
@@ -286,7 +299,12 @@ impl Phases {
         let storage = |source| FlywheelError::storage(&self.folder, source);
         fs::create_dir_all(&self.folder).map_err(storage)?;
         let mut options = File::options();
-        let file = options.create(true).truncate(false).write(true).open(self.folder.join(LOCK_FILE)).map_err(storage)?;
+        let file = options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.folder.join(LOCK_FILE))
+            .map_err(storage)?;
         lock(&file, Hold::Exclusive).map_err(storage)?;
         Ok(file)
     }
@@ -348,8 +366,9 @@ fn read_json<T: DeserializeOwned>(path: &Path, hint: &str) -> Result<T, Flywheel
     let storage = |source| FlywheelError::storage(path, source);
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)).map_err(storage)?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| FlywheelError::refused(format!("`{}` cannot be read: {error}", path.display()), hint))
+    serde_json::from_slice(&bytes).map_err(|error| {
+        FlywheelError::refused(format!("`{}` cannot be read: {error}", path.display()), hint)
+    })
 }
 
 /// 3 of `p3-1f2e3d`. Nothing else names a phase, so no name leads out of the folder.

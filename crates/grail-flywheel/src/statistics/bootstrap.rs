@@ -80,7 +80,7 @@ mod tests {
     fn intervals_hold_the_truth_about_as_often_as_they_say() {
         // 60 prompts with 3 seeds each that share their prompt's luck; the true difference is 0.2.
         let mut draws = Draws::new(99);
-        let mut chance = |share: f64| (draws.next() >> 11) as f64 / (1u64 << 53) as f64 < share;
+        let mut chance = |share: f64| ((draws.next() >> 11) as f64 / (1u64 << 53) as f64) < share;
         let mut held = 0;
         for run in 0..400 {
             let clusters: Vec<Cluster> = (0..60)

@@ -143,7 +143,8 @@ fn mean_of(logarithms: &[f64]) -> f64 {
 /// spread evenly over all chances of winning (a Beta-Binomial mixture). At any moment, 20 or more happens by chance at most once in 20.
 pub fn discordant_e_value(won: u64, lost: u64) -> f64 {
     let all = won + lost;
-    let ln = all as f64 * std::f64::consts::LN_2 + ln_factorial(won) + ln_factorial(lost) - ln_factorial(all + 1);
+    let ln =
+        all as f64 * std::f64::consts::LN_2 + ln_factorial(won) + ln_factorial(lost) - ln_factorial(all + 1);
     ln.exp()
 }
 
@@ -176,7 +177,9 @@ mod tests {
         // Over all sequences of twelve fair pairs, in which `won` occurs C(12, won) times.
         let ln_choose = |all: u64, few: u64| ln_factorial(all) - ln_factorial(few) - ln_factorial(all - few);
         let mean: f64 = (0..=12)
-            .map(|won| (ln_choose(12, won) - 12.0 * std::f64::consts::LN_2).exp() * discordant_e_value(won, 12 - won))
+            .map(|won| {
+                (ln_choose(12, won) - 12.0 * std::f64::consts::LN_2).exp() * discordant_e_value(won, 12 - won)
+            })
             .sum();
         assert!((mean - 1.0).abs() < 1e-12, "{mean}");
         // The same for the bets on differences, over all 3^7 sequences of a loss, nothing and a win that are equally likely.
@@ -227,7 +230,13 @@ mod tests {
             let mut test = SequentialTest::new(0.95);
             for _ in 0..120 {
                 let luck = draw(&mut draws);
-                test.push(if luck < 0.5 { 1.0 } else if luck < 0.55 { -1.0 } else { 0.0 });
+                test.push(if luck < 0.5 {
+                    1.0
+                } else if luck < 0.55 {
+                    -1.0
+                } else {
+                    0.0
+                });
             }
             let verdict = test.verdict();
             found += usize::from(verdict.decision == Decision::Better);
@@ -249,6 +258,9 @@ mod tests {
         assert_eq!((turned.decision, turned.decided_after), (Decision::Better, Some(at)));
         assert_eq!(after([-1.0; 12]).decision, Decision::Worse);
         let nothing = after([]);
-        assert_eq!((nothing.decision, nothing.interval), (Decision::Undecided, Interval { low: -1.0, high: 1.0 }));
+        assert_eq!(
+            (nothing.decision, nothing.interval),
+            (Decision::Undecided, Interval { low: -1.0, high: 1.0 })
+        );
     }
 }

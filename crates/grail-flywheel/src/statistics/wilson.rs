@@ -74,7 +74,8 @@ mod tests {
         // Three seeds that always agree are one case; as alike as chance, they are three.
         let agreeing: Vec<(u64, u64)> = (0..40).map(|prompt| (3 * (prompt % 2), 3)).collect();
         assert_eq!(effective_cases(&agreeing), 40.0);
-        let spread: Vec<(u64, u64)> = [(0, 3), (1, 3), (1, 3), (1, 3), (2, 3), (2, 3), (2, 3), (3, 3)].repeat(5);
+        let spread: Vec<(u64, u64)> =
+            [(0, 3), (1, 3), (1, 3), (1, 3), (2, 3), (2, 3), (2, 3), (3, 3)].repeat(5);
         let cases = effective_cases(&spread);
         assert!((115.0..=120.0).contains(&cases), "{cases}");
         assert_eq!(effective_cases(&[(3, 3), (3, 3)]), 2.0);

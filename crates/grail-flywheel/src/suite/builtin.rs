@@ -27,6 +27,7 @@ pub fn builtin(name: &str) -> Option<Result<Suite, FlywheelError>> {
 fn quick(suite: &Suite) -> Suite {
     const PROMPTS: usize = 40;
     let count = suite.prompts.len();
-    let prompts = (0..PROMPTS.min(count)).map(|number| suite.prompts[number * count / PROMPTS.min(count)].clone());
+    let prompts =
+        (0..PROMPTS.min(count)).map(|number| suite.prompts[number * count / PROMPTS.min(count)].clone());
     Suite::new(QUICK, "forty of the held-out prompts", prompts.collect())
 }

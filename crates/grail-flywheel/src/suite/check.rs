@@ -124,7 +124,10 @@ def tide_table_view(*, harbour: str, high_water: str) -> str:
 "#;
 
     fn told(checks: &Checks, code: &str) -> Vec<String> {
-        check_code(checks, code).into_iter().map(|problem| format!("{}: {}", problem.rule, problem.message)).collect()
+        check_code(checks, code)
+            .into_iter()
+            .map(|problem| format!("{}: {}", problem.rule, problem.message))
+            .collect()
     }
 
     #[test]

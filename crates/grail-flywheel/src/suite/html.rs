@@ -6,7 +6,8 @@ use grail_code::{Field, Kind, Node, Parsed};
 
 /// Elements that have no end.
 const VOID: [&str; 14] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
+    "wbr",
 ];
 /// Elements in which a `<` is text.
 const RAW_TEXT: [&str; 2] = ["script", "style"];
@@ -126,7 +127,8 @@ impl<'a> Template<'a> {
             let hole = self.text[..before].matches(HOLE).count();
             return format!("{{{}}}", self.holes.get(hole).copied().unwrap_or_default());
         }
-        let end = tag.find(|character: char| character.is_whitespace() || character == '/').unwrap_or(tag.len());
+        let end =
+            tag.find(|character: char| character.is_whitespace() || character == '/').unwrap_or(tag.len());
         tag[..end].to_ascii_lowercase()
     }
 }

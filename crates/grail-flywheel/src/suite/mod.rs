@@ -5,6 +5,7 @@
 
 mod builtin;
 mod check;
+mod curriculum;
 mod html;
 mod read;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use builtin::{HELD_OUT, QUICK, builtin, builtin_names};
 pub use check::check_code;
+pub use curriculum::{Intent, curriculum};
 pub use html::unbalanced;
 pub use read::{held_out_prompts, list_suites, load_suite, parse_suite};
 

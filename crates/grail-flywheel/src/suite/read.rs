@@ -90,7 +90,8 @@ pub fn parse_suite(path: &str, text: &str) -> Result<Suite, FlywheelError> {
     let mut ids = BTreeSet::new();
     for prompt in &written.prompts {
         let id = &prompt.id;
-        let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+        let is_plain =
+            |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
         if id.is_empty() || id.len() > 80 || !id.chars().all(is_plain) {
             return Err(refused(format!("`{id}` is no name of a prompt: letters, digits, `-`, `_` and `.`")));
         }

@@ -1,0 +1,81 @@
+//! Evaluations that were made before, and are still true: of the same suite, asked in the same way, judged by the rules of today.
+
+use grail_flywheel::evaluation::{Evaluation, keep_evaluation, list_evaluations};
+use grail_flywheel::phase::Phases;
+use grail_flywheel::suite::Suite;
+use grail_rules::tools::{ToolSettings, find_working};
+
+use super::{ArmOf, EvaluateSettings, Evaluated, Progress, SkillTexts, asking, evaluate, rules_in_force};
+use crate::AgentError;
+use crate::workspace::Workspace;
+
+/// The type checker.
+const TYPE_CHECKER: &str = "ty";
+
+/// The evaluation of an arm: as it is kept, else made now and kept.
+pub async fn evaluate_once(
+    workspace: &Workspace,
+    suite: &Suite,
+    arm: ArmOf<'_>,
+    settings: &EvaluateSettings,
+    watch: &(dyn Fn(Progress) + Sync),
+) -> Result<Evaluated, AgentError> {
+    let skill = arm.skill.map(SkillTexts::identity);
+    let is_of_arm = |evaluation: &Evaluation| {
+        let known = &evaluation.arm;
+        known.identity == arm.contender.identity
+            && known.model == arm.contender.model
+            && known.phase == arm.contender.phase
+            && known.skill == skill
+            && known.control == arm.control
+    };
+    if let Some(evaluation) = find(workspace, suite, arm, settings, is_of_arm)? {
+        let remembered = evaluation.answers.len();
+        return Ok(Evaluated { evaluation, notes: Vec::new(), remembered });
+    }
+    let evaluated = evaluate(workspace, suite, arm, settings, watch).await?;
+    let root = &workspace.project.root;
+    let evaluation = keep_evaluation(root, evaluated.evaluation)?;
+    if let Some(phase) = &arm.contender.phase {
+        Phases::new(root).add_evaluation(phase, &evaluation.hash)?;
+    }
+    Ok(Evaluated { evaluation, ..evaluated })
+}
+
+/// The newest evaluation of a phase, whoever answered: whether that was the phase is for others to judge.
+pub fn of_phase(
+    workspace: &Workspace,
+    suite: &Suite,
+    arm: ArmOf<'_>,
+    settings: &EvaluateSettings,
+) -> Result<Option<Evaluation>, AgentError> {
+    find(workspace, suite, arm, settings, |evaluation| {
+        evaluation.arm.phase == arm.contender.phase && evaluation.arm.skill.is_none()
+    })
+}
+
+fn find(
+    workspace: &Workspace,
+    suite: &Suite,
+    arm: ArmOf<'_>,
+    settings: &EvaluateSettings,
+    is_meant: impl Fn(&Evaluation) -> bool,
+) -> Result<Option<Evaluation>, AgentError> {
+    let rules = rules_in_force(workspace, suite)?;
+    let asking = asking(arm, settings);
+    let checks_types = settings.types
+        && find_working(&workspace.project.root, TYPE_CHECKER, &ToolSettings::default())
+            .is_ok_and(|found| found.is_some());
+    let is_true = |evaluation: &Evaluation| {
+        evaluation.suite.hash == suite.hash
+            && evaluation.seeds == settings.seeds
+            && evaluation.asking == asking
+            && evaluation.rules == rules
+            && evaluation.grail == env!("CARGO_PKG_VERSION")
+            && evaluation.layers.iter().any(|layer| layer == "types") == checks_types
+            && evaluation.gaps(suite).is_empty()
+    };
+    // One that is not what it was is made anew.
+    let known = list_evaluations(&workspace.project.root)?.into_iter().flatten();
+    Ok(known.into_iter().find(|evaluation| is_true(evaluation) && is_meant(evaluation)))
+}
