@@ -64,7 +64,9 @@ pub async fn compare_arms(
             let [before, after] = [runs[0].judge(next)?, runs[1].judge(next)?];
             for prompt in next {
                 let mean = |evaluated: &Evaluated| {
-                    mean_of(&evaluated.evaluation.answers, &prompt.id, |answer| answer.passed(settings.compare.measure))
+                    mean_of(&evaluated.evaluation.answers, &prompt.id, |answer| {
+                        answer.passed(settings.compare.measure)
+                    })
                 };
                 test.push(mean(&after) - mean(&before));
             }
@@ -84,8 +86,7 @@ pub async fn compare_arms(
 }
 
 fn mean_of(answers: &[Answer], prompt: &str, passed: impl Fn(&Answer) -> bool) -> f64 {
-    let of_prompt: Vec<bool> =
-        answers.iter().filter(|answer| answer.prompt == prompt).map(passed).collect();
+    let of_prompt: Vec<bool> = answers.iter().filter(|answer| answer.prompt == prompt).map(passed).collect();
     let count = of_prompt.iter().filter(|passed| **passed).count();
     if of_prompt.is_empty() { 0.0 } else { count as f64 / of_prompt.len() as f64 }
 }

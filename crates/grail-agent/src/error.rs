@@ -67,6 +67,10 @@ pub enum AgentError {
     #[error("what is proposed as `{id}` is not what was shown")]
     ProposalChanged { id: String },
     #[error("{message}")]
+    Training { message: String, hint: Option<String> },
+    #[error("training was interrupted; what the trainer `{trainer}` has learned so far is kept")]
+    TrainingInterrupted { trainer: String },
+    #[error("{message}")]
     Other { message: String, hint: Option<String> },
 }
 
@@ -123,7 +127,8 @@ impl AgentError {
             Self::ProposalChanged { .. } => {
                 "generate again, so that what is shown is what is installed".to_owned()
             }
-            Self::Other { hint, .. } => return hint.clone(),
+            Self::TrainingInterrupted { .. } => "`grail train --resume` goes on with it".to_owned(),
+            Self::Training { hint, .. } | Self::Other { hint, .. } => return hint.clone(),
             _ => return None,
         })
     }

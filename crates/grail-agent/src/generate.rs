@@ -56,6 +56,8 @@ pub struct GenerateSettings {
     pub kind: Option<String>,
     /// The name of the model in the settings.
     pub model_name: String,
+    /// The phase that answers, if one does.
+    pub phase: Option<String>,
     pub mode: Mode,
     /// How a model is asked that answers without tools: as it was trained.
     pub form: ChatForm,
@@ -75,6 +77,7 @@ impl Default for GenerateSettings {
         Self {
             kind: None,
             model_name: "template".to_owned(),
+            phase: None,
             mode: Mode::Direct,
             form: ChatForm::default(),
             limits: DialogueLimits::default(),
@@ -134,6 +137,7 @@ impl<'g> Generation<'g> {
             settings.like.as_deref().map(|path| Style::of_file(workspace, path)).transpose()?.map(Arc::new);
         let planned = plan(workspace, model, intent, &settings).await?;
         let kind = planned.first().filter(|_| planned.len() == 1).map(|part| part.kind.as_str());
+        workspace.session.answered_in_phase(settings.phase.as_deref());
         workspace.session.emit_intent(intent, kind, &settings.model_name);
         let artifact_settings = ArtifactSettings {
             layers: settings.layers.clone(),

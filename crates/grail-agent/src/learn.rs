@@ -77,17 +77,30 @@ pub struct Step {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// Too little is new.
-    NothingNew { wanted: u64 },
+    NothingNew {
+        wanted: u64,
+    },
     /// A dry run ends before training.
     WouldTrain,
     /// A dry run ends before a trained phase is weighed.
-    WouldWeigh { phase: String },
-    OutOfTime { during: &'static str },
-    Promoted { reason: String },
+    WouldWeigh {
+        phase: String,
+    },
+    OutOfTime {
+        during: &'static str,
+    },
+    Promoted {
+        reason: String,
+    },
     /// It is not clearly better, and tried on a share of the work.
-    Challenges { share: f64, reasons: Vec<String> },
+    Challenges {
+        share: f64,
+        reasons: Vec<String>,
+    },
     /// The one that answers stays.
-    Kept { reasons: Vec<String> },
+    Kept {
+        reasons: Vec<String>,
+    },
 }
 
 /// Held as long as a turn goes on.
@@ -160,12 +173,16 @@ pub async fn turn(
                 ..TrainOrder::default()
             };
             let begun = Instant::now();
-            let trained =
-                train(workspace, &order, &mut TrainWatch { hear: &mut *train_watch.hear, is_interrupted: &is_interrupted });
+            let trained = train(
+                workspace,
+                &order,
+                &mut TrainWatch { hear: &mut *train_watch.hear, is_interrupted: &is_interrupted },
+            );
             match trained {
                 Ok(phase) => {
                     let loss = phase.curves.iter().rev().find_map(|point| point.loss);
-                    let said = loss.map_or_else(|| phase.id.clone(), |loss| format!("{}, loss {loss:.3}", phase.id));
+                    let said =
+                        loss.map_or_else(|| phase.id.clone(), |loss| format!("{}, loss {loss:.3}", phase.id));
                     turn.step("train", begun, said);
                     phase
                 }
@@ -223,7 +240,8 @@ fn decide(
 /// How many examples there are to train with, and how many the last phase did not see.
 fn count_new(root: &Path, built: &Manifest, last: Option<&Phase>) -> Result<(u64, u64), AgentError> {
     let examples = open_dataset(root, Some(&built.hash))?.train()?;
-    let seen = last.and_then(|phase| phase.dataset.as_deref()).and_then(|hash| open_dataset(root, Some(hash)).ok());
+    let seen =
+        last.and_then(|phase| phase.dataset.as_deref()).and_then(|hash| open_dataset(root, Some(hash)).ok());
     let seen: FxHashSet<String> = match seen {
         Some(dataset) => dataset.train()?.into_iter().map(|example| example.id).collect(),
         None => FxHashSet::default(),

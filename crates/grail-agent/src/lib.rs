@@ -34,6 +34,7 @@ pub mod style;
 mod subject;
 mod templates;
 pub mod tools;
+pub mod training;
 mod workspace;
 pub mod written_tool;
 

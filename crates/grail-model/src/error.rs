@@ -65,6 +65,8 @@ pub enum ModelError {
     NoLocalProgram { reason: String },
     #[error("the local model `{model}` did not start: {reason}")]
     NotStarted { model: String, reason: String, hint: Option<String> },
+    #[error("nothing can be told of the weights `{path}`: {reason}")]
+    Inspection { path: String, reason: String, hint: Option<String> },
     #[error("the local model `{model}` has died: {reason}")]
     Died { model: String, reason: String },
     /// Another model behind the same name.
@@ -134,7 +136,7 @@ impl ModelError {
             Self::NoLocalProgram { .. } => {
                 "it is a program of its own: `cargo install --path crates/grail-local` in Grail's repository; then put it beside `grail`, on `PATH`, or name it with `GRAIL_LOCAL_PROGRAM`"
             }
-            Self::NotStarted { hint, .. } => hint.as_deref()?,
+            Self::NotStarted { hint, .. } | Self::Inspection { hint, .. } => hint.as_deref()?,
             Self::Died { .. } => "the next request starts it again, once; a smaller model takes less memory",
             Self::OtherIdentity { .. } => {
                 "the weights or the adapter were changed since; take the old ones back, or train and evaluate anew"

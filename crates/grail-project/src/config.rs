@@ -15,6 +15,7 @@ use crate::error::{ConfigProblem, ProjectError};
 use crate::event_config::EventSettings;
 use crate::learn_config::LearnConfig;
 use crate::model_config::{self, GenerateConfig, ModelConfig};
+use crate::train_config::TrainConfig;
 
 pub const CONFIG_FILE: &str = "grail.toml";
 
@@ -37,8 +38,9 @@ pub struct Config {
     pub policies: toml::Table,
     pub generate: GenerateConfig,
     pub events: EventSettings,
+    pub train: TrainConfig,
     pub learn: LearnConfig,
-    /// `[models.NAME]`: models on servers.
+    /// `[models.NAME]`: models on servers and on this machine.
     #[serde(deserialize_with = "model_config::models")]
     pub models: BTreeMap<String, ModelConfig>,
 }

@@ -15,6 +15,7 @@ mod model_config;
 mod modules;
 mod python;
 mod read;
+mod train_config;
 mod walk;
 mod write;
 
@@ -34,5 +35,6 @@ pub use model_config::{GenerateConfig, ModelConfig, ModelMode};
 pub use modules::SourceRoots;
 pub use python::{Interpreter, find_interpreters};
 pub use read::{DEFAULT_MAX_BYTES, Fingerprint, SourceFile, read_source};
+pub use train_config::{TrainConfig, TrainerName};
 pub use walk::{PythonFile, WalkOptions, Walked, walk_python_files};
 pub use write::{WriteReport, write_changes};

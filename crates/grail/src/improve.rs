@@ -65,7 +65,9 @@ fn look(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) -
     let name = match &arguments.name {
         Some(name) => name.clone(),
         None if Phases::new(root).current()?.phase.is_some() => CURRENT.to_owned(),
-        None => workspace.project.config.generate.model.clone().unwrap_or_else(|| models::TEMPLATE.to_owned()),
+        None => {
+            workspace.project.config.generate.model.clone().unwrap_or_else(|| models::TEMPLATE.to_owned())
+        }
     };
     let (desk, bar) = (Desk::open()?, AskingBar::new());
     let proposer = match arguments.proposer.as_deref() {
@@ -146,7 +148,8 @@ fn write(candidate: &SkillCandidate, workspace: &Workspace, terminal: &mut Termi
     let path = entry.skill.folder.join(SKILL_FILE);
     let before = read_source(&path, MAX_SKILL_BYTES)?;
     let old = before.source.text().to_owned();
-    let head = old.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n")).map_or("", |end| &old[..end + 9]);
+    let head =
+        old.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n")).map_or("", |end| &old[..end + 9]);
     let text = format!("{head}{}\n", candidate.text.trim());
     let after = Some(NewFile { path, text });
     let changes = ChangeSet { changes: vec![FileChange { before: Some(before), after, explicit: false }] };

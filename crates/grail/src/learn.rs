@@ -119,7 +119,12 @@ fn tell(done: &Turn, terminal: &mut Terminal) -> anyhow::Result<()> {
         done.new_examples
     ))?;
     for step in &done.steps {
-        terminal.note(format_args!("{} took {:.0} s: {}", step.step, step.seconds, visible_line(&step.said)))?;
+        terminal.note(format_args!(
+            "{} took {:.0} s: {}",
+            step.step,
+            step.seconds,
+            visible_line(&step.said)
+        ))?;
     }
     let phase = done.phase.as_ref().map(|phase| phase.id.clone()).unwrap_or_default();
     match &done.outcome {

@@ -24,6 +24,7 @@ pub mod learn;
 pub mod lsp;
 pub mod mcp;
 mod memory;
+pub mod models;
 pub mod progress;
 pub mod promote;
 pub mod proposals;
@@ -32,6 +33,7 @@ pub mod rules;
 pub mod run;
 pub mod skills;
 mod table;
+pub mod train;
 
 use std::io;
 use std::process::ExitCode;

@@ -129,7 +129,9 @@ pub(crate) fn tell(weighed: &Weighed, is_promoted: bool, terminal: &mut Terminal
         terminal.line(format_args!("  {RED}refused{RESET}: {}", visible_line(&refusal.to_string())))?;
     }
     match (verdict.promote, is_promoted) {
-        (true, true) => terminal.line(format_args!("{GREEN}promoted{RESET}: {}", win(&weighed.comparison)))?,
+        (true, true) => {
+            terminal.line(format_args!("{GREEN}promoted{RESET}: {}", win(&weighed.comparison)))?
+        }
         (false, true) => terminal.line(format_args!("promoted by force, which is recorded"))?,
         (true, false) => terminal.line(format_args!("it would be promoted: {}", win(&weighed.comparison)))?,
         (false, false) => terminal.line(format_args!("nothing has changed"))?,

@@ -98,7 +98,9 @@ impl ArmOf<'_> {
     pub fn label(&self) -> String {
         let name = &self.contender.name;
         match self.control {
-            Some(Control::BaseWithSkill) if !name.ends_with("with the skill") => format!("{name} with the skill"),
+            Some(Control::BaseWithSkill) if !name.ends_with("with the skill") => {
+                format!("{name} with the skill")
+            }
             _ => name.clone(),
         }
     }

@@ -52,12 +52,7 @@ pub(super) async fn ask_missing(
 }
 
 /// One prompt with one seed, and as many tries as are allowed.
-async fn ask(
-    run: &Run<'_>,
-    model: &dyn Model,
-    prompt: &SuitePrompt,
-    seed: u64,
-) -> Result<Given, AgentError> {
+async fn ask(run: &Run<'_>, model: &dyn Model, prompt: &SuitePrompt, seed: u64) -> Result<Given, AgentError> {
     let contender = run.arm.contender;
     let request = request(model.name(), prompt);
     let question = Question {

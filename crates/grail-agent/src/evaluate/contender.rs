@@ -129,20 +129,23 @@ fn known_identity(workspace: &Workspace, name: &str) -> Result<Option<String>, A
         return Ok(Some(format!("template@{}", template_hash(workspace))));
     }
     if let Some(file) = name.strip_prefix("replay:") {
-        let bytes = std::fs::read(file)
-            .map_err(|source| AgentError::Storage { path: file.to_owned(), source })?;
+        let bytes =
+            std::fs::read(file).map_err(|source| AgentError::Storage { path: file.to_owned(), source })?;
         return Ok(Some(format!("replay@{}", &blake3::hash(&bytes).to_hex()[..SHORT_HASH])));
     }
-    if let Some(config) = workspace.project.config.models.get(name).filter(|config| config.weights.is_none()) {
+    if let Some(config) = workspace.project.config.models.get(name).filter(|config| config.weights.is_none())
+    {
         return Ok(Some(config.model.clone().unwrap_or_else(|| name.to_owned())));
     }
     let choice = local_choice(workspace, name)?;
-    let hash = choice.filter(|choice| choice.settings.adapter.is_none()).and_then(|choice| choice.settings.sha256);
+    let hash =
+        choice.filter(|choice| choice.settings.adapter.is_none()).and_then(|choice| choice.settings.sha256);
     Ok(hash.map(|hash| hash.chars().take(SHORT_HASH).collect()))
 }
 
 /// How the examples of a phase were said. A dataset that is gone was said as all are by default.
 fn form_of(workspace: &Workspace, phase: &Phase) -> ChatForm {
-    let dataset = phase.dataset.as_deref().and_then(|hash| open_dataset(&workspace.project.root, Some(hash)).ok());
+    let dataset =
+        phase.dataset.as_deref().and_then(|hash| open_dataset(&workspace.project.root, Some(hash)).ok());
     dataset.map(|dataset| dataset.manifest.form).unwrap_or_default()
 }

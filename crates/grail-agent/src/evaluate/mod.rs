@@ -14,10 +14,10 @@ mod skill_text;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use grail_flywheel::EventKind;
 use grail_flywheel::evaluation::{Answer, Arm, Asking, Control, EVALUATION_FORMAT, Evaluation, SuiteName};
 use grail_flywheel::event::Tokens;
 use grail_flywheel::suite::{Suite, SuitePrompt};
-use grail_flywheel::EventKind;
 use grail_model::FinishReason;
 
 use self::answers::{Answers, Given};
@@ -270,7 +270,8 @@ fn rules_in_force(workspace: &Workspace, suite: &Suite) -> Result<BTreeMap<Strin
 fn answer(prompt: &SuitePrompt, given: &Given, tries: &[Verdict]) -> Answer {
     let none = Verdict::default();
     let first = tries.first().unwrap_or(&none);
-    let final_try = tries.iter().position(Verdict::passes_with_fixes).unwrap_or(tries.len().saturating_sub(1));
+    let final_try =
+        tries.iter().position(Verdict::passes_with_fixes).unwrap_or(tries.len().saturating_sub(1));
     let last = tries.get(final_try).unwrap_or(&none);
     let mut tokens = Tokens::default();
     let mut milliseconds = 0;

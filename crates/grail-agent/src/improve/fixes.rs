@@ -25,7 +25,9 @@ pub(super) fn try_fixes(
 ) -> Result<Vec<LeverReport>, AgentError> {
     let begun = Instant::now();
     let (mut fixed, mut by_rule) = (evaluation.clone(), BTreeMap::<String, u64>::new());
-    for answer in fixed.answers.iter_mut().filter(|answer| !answer.passed_with_fixes && !answer.code.is_empty()) {
+    for answer in
+        fixed.answers.iter_mut().filter(|answer| !answer.passed_with_fixes && !answer.code.is_empty())
+    {
         let Some(rules) = passes_with_unsafe_fixes(workspace, suite, answer)? else { continue };
         answer.passed_with_fixes = true;
         rules.into_iter().for_each(|rule| *by_rule.entry(rule).or_default() += 1);
@@ -63,8 +65,7 @@ fn passes_with_unsafe_fixes(
 ) -> Result<Option<BTreeSet<String>>, AgentError> {
     let (_, kind) = find_kind(workspace, &answer.kind)?;
     let Ok(path) = path_for(workspace, &kind, &name_of(&answer.code, &kind.name)) else { return Ok(None) };
-    let (text, report) =
-        check_with_fixes(workspace, Some(&kind.name), &path, &answer.code, Safety::Unsafe)?;
+    let (text, report) = check_with_fixes(workspace, Some(&kind.name), &path, &answer.code, Safety::Unsafe)?;
     let Some(prompt) = suite.get(&answer.prompt) else { return Ok(None) };
     if !report.success || !check_code(&prompt.checks, &text).is_empty() {
         return Ok(None);

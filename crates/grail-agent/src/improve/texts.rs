@@ -49,7 +49,17 @@ pub(super) async fn try_texts(
             .collect();
         let Some(text) = trusted_text(workspace, &skill).filter(|_| !failed.is_empty()) else { continue };
         let candidates = candidates(workspace, &skill, &text, &failed, settings).await?;
-        let trial = Trial { workspace, suite, arm, kinds: &kinds, skill: &skill, now: &text, halves, settings, watch };
+        let trial = Trial {
+            workspace,
+            suite,
+            arm,
+            kinds: &kinds,
+            skill: &skill,
+            now: &text,
+            halves,
+            settings,
+            watch,
+        };
         if let Some((report, winner)) = trial.run(candidates).await? {
             texts.extend(winner.filter(|_| report.accepted));
             reports.push(report);
@@ -114,7 +124,17 @@ impl Trial<'_> {
         };
         let Some((candidate, chosen)) = best else {
             let what = format!("{tried} other texts of `{}`", self.skill);
-            return Ok(Some((report(what, None, None, false, cost, "none of them gained anything; leave the text as it is"), None)));
+            return Ok(Some((
+                report(
+                    what,
+                    None,
+                    None,
+                    false,
+                    cost,
+                    "none of them gained anything; leave the text as it is",
+                ),
+                None,
+            )));
         };
         let texts = self.texts(&candidate.text)?;
         let before = self.ask(&confirming, now.as_ref(), "now", &mut cost).await?;
@@ -180,7 +200,9 @@ async fn candidates(
         }
     } else if let Some(pack) = workspace.library.pack(skill) {
         let rules = broken_rules(pack, failed);
-        candidates.extend((1..=rules.len().min(settings.candidates)).map(|count| from_rules(skill, text, &rules[..count])));
+        candidates.extend(
+            (1..=rules.len().min(settings.candidates)).map(|count| from_rules(skill, text, &rules[..count])),
+        );
     }
     let now = estimate_tokens(text);
     candidates.retain(|candidate| {
@@ -228,7 +250,10 @@ async fn proposed(
     failed: &[&Answer],
     seed: u64,
 ) -> Result<Option<SkillCandidate>, AgentError> {
-    let mut told = format!("<skill>\n{}\n</skill>\n\nAnswers that were wrong although the skill was told:\n", text.trim());
+    let mut told = format!(
+        "<skill>\n{}\n</skill>\n\nAnswers that were wrong although the skill was told:\n",
+        text.trim()
+    );
     for answer in failed.iter().take(MAX_FAILURES) {
         let _ = write!(told, "\n<answer>\n{}\n</answer>\n", answer.code.trim());
         for problem in answer.problems.iter().take(3) {

@@ -114,7 +114,14 @@ fn bars(title: &str, tallies: &[(String, Tally)]) -> Bars {
     };
     let summary = tallies
         .iter()
-        .map(|(name, tally)| format!("{}: {} at first, {} with fixes.", clean(name), told(&tally.first_try), told(&tally.with_fixes)))
+        .map(|(name, tally)| {
+            format!(
+                "{}: {} at first, {} with fixes.",
+                clean(name),
+                told(&tally.first_try),
+                told(&tally.with_fixes)
+            )
+        })
         .collect::<Vec<_>>()
         .join(" ");
     let height = TOP + ROW * tallies.len() as f64 + BOTTOM;
@@ -170,7 +177,9 @@ pub(super) fn forest(comparison: &Comparison) -> Forest {
             .collect::<Vec<_>>()
             .join(" "),
         rows: rows.iter().enumerate().map(whisker).collect(),
-        levels: [-reach, 0.0, reach].map(|at| Level { x: x(at), label: format!("{:+.0}", at * 100.0) }).into(),
+        levels: [-reach, 0.0, reach]
+            .map(|at| Level { x: x(at), label: format!("{:+.0}", at * 100.0) })
+            .into(),
     }
 }
 

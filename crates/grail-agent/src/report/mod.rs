@@ -159,7 +159,16 @@ fn arms_table(evaluations: &[Evaluation]) -> TableOf {
     };
     TableOf {
         caption: "Every arm was asked the same prompts".to_owned(),
-        heading: vec!["arm", "first try", "with fixes", "mended", "retries", "tokens", "time", "who answered"],
+        heading: vec![
+            "arm",
+            "first try",
+            "with fixes",
+            "mended",
+            "retries",
+            "tokens",
+            "time",
+            "who answered",
+        ],
         rows: evaluations.iter().map(row).collect(),
     }
 }
@@ -232,7 +241,12 @@ fn points(difference: &Difference) -> String {
         if points == 0.0 { 0.0 } else { points }
     };
     let interval = difference.interval;
-    format!("{:+.1} points [{:.1}, {:.1}]", points(difference.estimate), points(interval.low), points(interval.high))
+    format!(
+        "{:+.1} points [{:.1}, {:.1}]",
+        points(difference.estimate),
+        points(interval.low),
+        points(interval.high)
+    )
 }
 
 /// One line, without characters that a page cannot hold or that would turn the order of letters round.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod answering;
 mod choosing;
 mod curriculum;
 mod evaluating;

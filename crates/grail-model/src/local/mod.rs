@@ -10,6 +10,7 @@
 //! of its weights, never by its name alone.
 
 mod catalogue;
+mod inspect;
 mod process;
 mod program;
 mod pull;
@@ -17,8 +18,9 @@ mod server;
 mod weights;
 
 pub use catalogue::{CATALOGUE, CatalogueEntry, catalogue_entry};
+pub use inspect::{Inspection, inspect_weights};
 pub use process::{READY_TIMEOUT, Ready};
 pub use program::{LOCAL_PROGRAM, LOCAL_PROGRAM_VARIABLE, find_local_program};
 pub use pull::{PullSettings, PullStep, pull, pull_entry};
-pub use server::{LocalServer, LocalSettings};
+pub use server::{LocalServer, LocalSettings, new_token};
 pub use weights::{CACHE_VARIABLE, Held, Weights, cache_folder, find_weights, list_weights, remove_weights};

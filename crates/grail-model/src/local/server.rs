@@ -235,7 +235,7 @@ impl Running {
         listener: &Listener,
         identity: Option<&str>,
     ) -> Result<Self, ModelError> {
-        let token = new_token(&settings.name)?;
+        let token = new_token()?;
         let mut arguments: Vec<OsString> = vec!["serve".into()];
         arguments.extend(settings.arguments());
         let process = Process::start(
@@ -305,11 +305,11 @@ impl fmt::Debug for LocalServer {
     }
 }
 
-/// A password for one process.
-fn new_token(model: &str) -> Result<String, ModelError> {
+/// A password for one server.
+pub fn new_token() -> Result<String, ModelError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| ModelError::NotStarted {
-        model: model.to_owned(),
+        model: "local".to_owned(),
         reason: format!("no random numbers are to be had: {error}"),
         hint: None,
     })?;

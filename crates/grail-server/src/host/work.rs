@@ -79,6 +79,7 @@ pub(super) async fn generate(
         let settings = GenerateSettings {
             kind: wanted.kind,
             model_name: chosen.name.clone(),
+            phase: chosen.phase.clone(),
             mode: chosen.preferred_mode,
             form: chosen.form.clone(),
             limits: DialogueLimits { prices: chosen.prices, ..DialogueLimits::default() },

@@ -96,7 +96,8 @@ pub(crate) fn tell(
     if let Some(path) = html {
         let [before, after] = compared.evaluations();
         let about = crate::eval::show::about(workspace);
-        let page = grail_agent::report::comparison_page(comparison, &[before.clone(), after.clone()], &about)?;
+        let page =
+            grail_agent::report::comparison_page(comparison, &[before.clone(), after.clone()], &about)?;
         crate::eval::show::write_page(path, &page, terminal)?;
     }
     let mut notes: Vec<&String> = compared.before.notes.iter().chain(&compared.after.notes).collect();

@@ -105,7 +105,11 @@ fn chance(chance: f64) -> String {
     if chance < 0.001 { "0.001 or less".to_owned() } else { format!("{chance:.3}") }
 }
 
-fn side_by_side(comparison: &Comparison, example: &SideBySide, terminal: &mut Terminal) -> anyhow::Result<()> {
+fn side_by_side(
+    comparison: &Comparison,
+    example: &SideBySide,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
     let (mark, colour) = if example.won { ("won", GREEN) } else { ("lost", RED) };
     let rule = example.rule.as_deref().map(|rule| format!(", {}", visible_line(rule))).unwrap_or_default();
     terminal.line(format_args!(

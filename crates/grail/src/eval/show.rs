@@ -23,7 +23,8 @@ pub(crate) fn evaluations(evaluations: &[Evaluation], terminal: &mut Terminal) -
         first.layers.join(", ")
     ))?;
     terminal.line(format_args!(""))?;
-    let mut arms = Table::new(&["", "first try", "likely", "with fixes", "likely", "retries", "tokens", "s/answer"]);
+    let mut arms =
+        Table::new(&["", "first try", "likely", "with fixes", "likely", "retries", "tokens", "s/answer"]);
     for evaluation in evaluations {
         let tally = &evaluation.score().all;
         arms.row(vec![
@@ -39,7 +40,8 @@ pub(crate) fn evaluations(evaluations: &[Evaluation], terminal: &mut Terminal) -
     }
     print(&arms, terminal)?;
     let score = first.score();
-    let mut parts = Table::new(&[&visible_line(&first.arm.name), "first try", "likely", "with fixes", "likely"]);
+    let mut parts =
+        Table::new(&[&visible_line(&first.arm.name), "first try", "likely", "with fixes", "likely"]);
     let rows = score.by_kind.iter().chain(&score.by_group);
     for (name, tally) in rows {
         parts.row(part(name, tally));

@@ -136,13 +136,18 @@ fn suite_of(arguments: &Arguments, workspace: &Workspace) -> anyhow::Result<Suit
 
 fn read_text(path: &Path) -> anyhow::Result<String> {
     let shown = visible_line(&path.to_string_lossy());
-    let metadata = fs::metadata(path).map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
+    let metadata =
+        fs::metadata(path).map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
     if metadata.len() > MAX_TEXT_BYTES {
         return Err(Failure::new(format!("`{shown}` has more than {MAX_TEXT_BYTES} bytes")).into());
     }
-    let text = fs::read_to_string(path).map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
     // A whole `SKILL.md` begins with what is for the catalogue.
-    let body = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).map(|(_, body)| body.to_owned());
+    let body = text
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---\n"))
+        .map(|(_, body)| body.to_owned());
     Ok(body.unwrap_or(text))
 }
 
@@ -156,7 +161,10 @@ fn benchmark(model: &str, compared: &Compared, workspace: &Workspace) -> Benchma
         with_skill: share(comparison.after.passed.share),
         without_skill: share(comparison.before.passed.share),
         difference: difference.estimate,
-        interval: [difference.interval.low.min(difference.estimate), difference.interval.high.max(difference.estimate)],
+        interval: [
+            difference.interval.low.min(difference.estimate),
+            difference.interval.high.max(difference.estimate),
+        ],
         confidence: comparison.settings.confidence,
         date: workspace.clock.now().get(..10).map(str::to_owned),
     }

@@ -19,6 +19,7 @@ mod imports;
 mod init;
 mod lsp;
 mod mcp;
+mod models;
 mod readme;
 mod refactor;
 mod rename;
