@@ -39,6 +39,9 @@ pub struct AskingArguments {
     /// Do not check answers for types
     #[arg(long, help_heading = "Judging")]
     pub no_types: bool,
+    /// Do not render answers under Python 3.14, also where it is installed
+    #[arg(long, help_heading = "Judging")]
+    pub no_render: bool,
 }
 
 impl AskingArguments {
@@ -56,6 +59,7 @@ impl AskingArguments {
             retries: self.retries,
             concurrency: self.concurrency.into(),
             types: !self.no_types,
+            render: !self.no_render,
         })
     }
 }

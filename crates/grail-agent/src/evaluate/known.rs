@@ -5,7 +5,9 @@ use grail_flywheel::phase::Phases;
 use grail_flywheel::suite::Suite;
 use grail_rules::tools::{ToolSettings, find_working};
 
-use super::{ArmOf, EvaluateSettings, Evaluated, Progress, SkillTexts, asking, evaluate, rules_in_force};
+use super::{
+    ArmOf, EvaluateSettings, Evaluated, Progress, SkillTexts, asking, evaluate, render, rules_in_force,
+};
 use crate::AgentError;
 use crate::workspace::Workspace;
 
@@ -30,8 +32,8 @@ pub async fn evaluate_once(
             && known.control == arm.control
     };
     if let Some(evaluation) = find(workspace, suite, arm, settings, is_of_arm)? {
-        let remembered = evaluation.answers.len();
-        return Ok(Evaluated { evaluation, notes: Vec::new(), remembered });
+        let (notes, remembered) = (missing_layers(suite, &evaluation, settings), evaluation.answers.len());
+        return Ok(Evaluated { evaluation, notes, remembered });
     }
     let evaluated = evaluate(workspace, suite, arm, settings, watch).await?;
     let root = &workspace.project.root;
@@ -66,16 +68,34 @@ fn find(
     let checks_types = settings.types
         && find_working(&workspace.project.root, TYPE_CHECKER, &ToolSettings::default())
             .is_ok_and(|found| found.is_some());
+    let renders = settings.render && render::is_wanted(suite) && render::is_installed(workspace);
+    let has = |evaluation: &Evaluation, name: &str| evaluation.layers.iter().any(|layer| layer == name);
     let is_true = |evaluation: &Evaluation| {
         evaluation.suite.hash == suite.hash
             && evaluation.seeds == settings.seeds
             && evaluation.asking == asking
             && evaluation.rules == rules
             && evaluation.grail == env!("CARGO_PKG_VERSION")
-            && evaluation.layers.iter().any(|layer| layer == "types") == checks_types
+            && has(evaluation, "types") == checks_types
+            && has(evaluation, "render") == renders
             && evaluation.gaps(suite).is_empty()
     };
     // One that is not what it was is made anew.
     let known = list_evaluations(&workspace.project.root)?.into_iter().flatten();
     Ok(known.into_iter().find(|evaluation| is_true(evaluation) && is_meant(evaluation)))
+}
+
+/// What is to be said of an evaluation that was made before: the layers that were wanted and are not there.
+fn missing_layers(suite: &Suite, evaluation: &Evaluation, settings: &EvaluateSettings) -> Vec<String> {
+    let has = |name: &str| evaluation.layers.iter().any(|layer| layer == name);
+    let mut notes = Vec::new();
+    if settings.types && !has("types") {
+        let install =
+            format!("install it with `uv add --dev {TYPE_CHECKER}` or `pip install {TYPE_CHECKER}`");
+        notes.push(format!("types were not checked: `{TYPE_CHECKER}` is not installed; {install}"));
+    }
+    if settings.render && render::is_wanted(suite) && !has("render") {
+        notes.push(render::NOT_INSTALLED.to_owned());
+    }
+    notes
 }

@@ -9,6 +9,7 @@ mod ask;
 mod contender;
 mod judge;
 mod known;
+mod render;
 mod skill_text;
 
 use std::collections::BTreeMap;
@@ -44,6 +45,8 @@ pub struct EvaluateSettings {
     pub concurrency: usize,
     /// Whether types are checked, if there is a type checker.
     pub types: bool,
+    /// Whether answers are rendered, if Python in WebAssembly is installed.
+    pub render: bool,
 }
 
 /// With several seeds there has to be some chance, or all answers were the same.
@@ -59,6 +62,7 @@ impl EvaluateSettings {
             retries: 0,
             concurrency: 32,
             types: true,
+            render: true,
         }
     }
 }
@@ -185,15 +189,20 @@ impl<'r> Run<'r> {
         let mut verdicts = judge::judge_files(self.workspace, &files)?;
         let mut notes = Vec::new();
         let mut layers: Vec<String> = ["syntax", "rules"].map(str::to_owned).into();
+        let mut with_kinds: Vec<(&str, &mut Verdict)> = files
+            .iter()
+            .zip(&mut verdicts)
+            .map(|((prompt, _), verdict)| (prompt.kind.as_str(), verdict))
+            .collect();
         if self.settings.types {
-            let mut with_kinds: Vec<(&str, &mut Verdict)> = files
-                .iter()
-                .zip(&mut verdicts)
-                .map(|((prompt, _), verdict)| (prompt.kind.as_str(), verdict))
-                .collect();
             let checked = judge::judge_types(self.workspace, &mut with_kinds);
             layers.extend(checked.ran.then(|| "types".to_owned()));
             notes.extend(checked.notes);
+        }
+        if self.settings.render && render::is_wanted(self.suite) {
+            let rendered = render::judge_rendering(self.workspace, &mut with_kinds);
+            layers.extend(rendered.ran.then(|| "render".to_owned()));
+            notes.extend(rendered.notes);
         }
         let mut verdicts = verdicts.into_iter();
         let answers = given

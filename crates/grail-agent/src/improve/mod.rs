@@ -131,7 +131,8 @@ async fn improve_arm(
         levers: Vec::new(),
         texts: Vec::new(),
     };
-    let (reports, texts) = texts::try_texts(workspace, suite, arm, &evaluation, &halves, settings, watch).await?;
+    let (reports, texts) =
+        texts::try_texts(workspace, suite, arm, &evaluation, &halves, settings, watch).await?;
     levers.extend(reports);
     levers.push(LeverReport {
         lever: Lever::Training,

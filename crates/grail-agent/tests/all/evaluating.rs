@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use grail_agent::AgentError;
 use grail_agent::compare::{CompareArms, compare_arms};
 use grail_agent::evaluate::{
     ArmOf, Contender, EvaluateSettings, Evaluated, SkillTexts, evaluate, evaluate_with_controls,
 };
 use grail_agent::report::{comparison_page, evaluation_page};
-use grail_agent::AgentError;
 use grail_flywheel::EventKind;
 use grail_flywheel::metrics::report::About;
 use grail_flywheel::statistics::Decision;
@@ -19,7 +19,7 @@ use crate::pupil::{Pupil, Say, suite};
 use crate::sample::Sample;
 
 fn settings(seeds: u64) -> EvaluateSettings {
-    EvaluateSettings { types: false, ..EvaluateSettings::with_seeds(seeds) }
+    EvaluateSettings { types: false, render: false, ..EvaluateSettings::with_seeds(seeds) }
 }
 
 fn plain(contender: &Contender) -> ArmOf<'_> {
@@ -45,7 +45,9 @@ fn passed(evaluated: &Evaluated) -> (u64, u64) {
 async fn the_template_model_is_evaluated_like_any_other() {
     let sample = Sample::new(&[]);
     let suite = suite(8);
-    let many = evaluate_with_controls(&sample.workspace, &suite, "template", &settings(1), &|_, _| {}).await.unwrap();
+    let many = evaluate_with_controls(&sample.workspace, &suite, "template", &settings(1), &|_, _| {})
+        .await
+        .unwrap();
     let told: Vec<(String, u64, u64)> = many
         .evaluations
         .iter()
@@ -57,7 +59,9 @@ async fn the_template_model_is_evaluated_like_any_other() {
     assert_eq!(told, [("template".to_owned(), 8, 8), ("template with the skill".to_owned(), 8, 8)]);
     assert!(many.evaluations[0].arm.identity.starts_with("template@"));
     // What was evaluated is kept and not asked again.
-    let again = evaluate_with_controls(&sample.workspace, &suite, "template", &settings(1), &|_, _| {}).await.unwrap();
+    let again = evaluate_with_controls(&sample.workspace, &suite, "template", &settings(1), &|_, _| {})
+        .await
+        .unwrap();
     assert_eq!(again.remembered, 16);
     assert_eq!(again.evaluations, many.evaluations);
 }
@@ -66,7 +70,8 @@ async fn the_template_model_is_evaluated_like_any_other() {
 async fn every_answer_is_an_event_once() {
     let sample = Sample::new(&[]);
     let suite = suite(4);
-    let pupil = Pupil::new(&sample, &suite, |id, _| if id == "service-01" { Say::Broken } else { Say::Right });
+    let pupil =
+        Pupil::new(&sample, &suite, |id, _| if id == "service-01" { Say::Broken } else { Say::Right });
     let contender = pupil.contender("pupil").in_phase("p1-abcdef");
     let evaluated = ask(&sample, &suite, &contender, &settings(2)).await.unwrap();
     assert_eq!(passed(&evaluated), (6, 6));
@@ -89,7 +94,11 @@ async fn whoever_is_interrupted_goes_on_there() {
     let sample = Sample::new(&[]);
     let suite = suite(6);
     let lost = || ModelError::Unreachable { address: "here".to_owned(), reason: "it is gone".to_owned() };
-    let pupil = Pupil::new(&sample, &suite, move |id, _| if id == "service-05" { Say::Fail(lost()) } else { Say::Right });
+    let pupil = Pupil::new(
+        &sample,
+        &suite,
+        move |id, _| if id == "service-05" { Say::Fail(lost()) } else { Say::Right },
+    );
     let one_by_one = EvaluateSettings { concurrency: 1, ..settings(1) };
     let contender = pupil.contender("pupil");
     let error = ask(&sample, &suite, &contender, &one_by_one).await.err().unwrap();
@@ -133,15 +142,23 @@ async fn somebody_else_behind_the_same_name_is_refused() {
 async fn answers_are_judged_strictly() {
     let sample = Sample::new(&[]);
     let suite = suite(1);
-    let card = "from string.templatelib import Template\n\n\ndef UserCard(*, title: str, price: str) -> Template:\n";
+    let card =
+        "from string.templatelib import Template\n\n\ndef UserCard(*, title: str, price: str) -> Template:\n";
     let cases = [
         ("I would rather talk.".to_owned(), vec!["no-code"], false),
         ("```python\ndef UserCard(:\n```".to_owned(), vec!["syntax-error"], false),
         // An element that nobody closes.
-        (format!("```python\n{card}    return t\"<p>{{title}} {{price}}\"\n```"), vec!["suite/balanced-html"], false),
+        (
+            format!("```python\n{card}    return t\"<p>{{title}} {{price}}\"\n```"),
+            vec!["suite/balanced-html"],
+            false,
+        ),
         // Another name than was asked for.
         (
-            format!("```python\n{}    return t\"<p>{{title}} {{price}}</p>\"\n```", card.replace("User", "House")),
+            format!(
+                "```python\n{}    return t\"<p>{{title}} {{price}}</p>\"\n```",
+                card.replace("User", "House")
+            ),
             vec!["suite/name"],
             false,
         ),
@@ -162,8 +179,8 @@ async fn what_a_fix_mends_passes_with_fixes_only() {
     let sample = Sample::new(&[]);
     let suite = suite(1);
     let code = "from string.templatelib import Template\n\n\ndef UserCard(*, title: str, price: str):\n    return t\"<p>{title} {price}</p>\"\n";
-    let contender =
-        Pupil::new(&sample, &suite, move |_, _| Say::Text(format!("```python\n{code}```"))).contender("pupil");
+    let contender = Pupil::new(&sample, &suite, move |_, _| Say::Text(format!("```python\n{code}```")))
+        .contender("pupil");
     let evaluated = ask(&sample, &suite, &contender, &settings(1)).await.unwrap();
     let found = &evaluated.evaluation.answers[0];
     assert_eq!((found.first_try_passed, found.passed_with_fixes), (false, true), "{found:?}");
@@ -175,8 +192,8 @@ async fn silencing_a_rule_is_not_keeping_it() {
     let sample = Sample::new(&[]);
     let suite = suite(1);
     let code = "def UserCard(*, title: str, price: str):  # grail: ignore[component-returns-template]\n    return t\"<p>{title} {price}</p>\"\n";
-    let contender =
-        Pupil::new(&sample, &suite, move |_, _| Say::Text(format!("```python\n{code}```"))).contender("pupil");
+    let contender = Pupil::new(&sample, &suite, move |_, _| Say::Text(format!("```python\n{code}```")))
+        .contender("pupil");
     let evaluated = ask(&sample, &suite, &contender, &settings(1)).await.unwrap();
     let found = &evaluated.evaluation.answers[0];
     assert!(!found.first_try_passed && !found.passed_with_fixes, "{found:?}");
@@ -225,7 +242,8 @@ async fn a_skill_is_told_before_the_request() {
 async fn two_arms_are_compared_on_the_same_prompts() {
     let sample = Sample::new(&[]);
     let suite = suite(40);
-    let before = Pupil::new(&sample, &suite, |id, _| if id.ends_with('1') { Say::Right } else { Say::Broken });
+    let before =
+        Pupil::new(&sample, &suite, |id, _| if id.ends_with('1') { Say::Right } else { Say::Broken });
     let after = Pupil::new(&sample, &suite, |id, _| if id.ends_with('2') { Say::Broken } else { Say::Right });
     let (before, after) = (before.contender("before"), after.contender("after"));
     let settings = CompareArms { evaluate: settings(1), ..CompareArms::default() };

@@ -10,7 +10,7 @@ use crate::pupil::{Pupil, Say, suite};
 use crate::sample::Sample;
 
 fn settings() -> EvaluateSettings {
-    EvaluateSettings { types: false, ..EvaluateSettings::with_seeds(1) }
+    EvaluateSettings { types: false, render: false, ..EvaluateSettings::with_seeds(1) }
 }
 
 /// A component without its annotation: a rule says so, and its fix is safe.
@@ -25,8 +25,9 @@ async fn a_text_that_helps_is_accepted_on_the_half_that_did_not_choose_it() {
         if id.starts_with("service") || is_told { Say::Right } else { Say::Text(BARE.to_owned()) }
     });
     let settings = ImproveSettings { evaluate: settings(), proposer: None, candidates: 2 };
-    let found =
-        improve_contender(&sample.workspace, &suite, pupil.contender("pupil"), &settings, &|_, _| {}).await.unwrap();
+    let found = improve_contender(&sample.workspace, &suite, pupil.contender("pupil"), &settings, &|_, _| {})
+        .await
+        .unwrap();
     let text = found.levers.iter().find(|report| report.lever == Lever::SkillText).unwrap();
     assert!(text.accepted, "{text:?}");
     assert_eq!(text.gained.unwrap().estimate, 1.0);
@@ -46,8 +47,9 @@ async fn a_text_that_a_model_proposes_has_to_win_as_well() {
     });
     let proposer = Scripted::new([Step::Say("```markdown\n# Cards\nBe brief.\n```".to_owned())]);
     let settings = ImproveSettings { evaluate: settings(), proposer: Some(&proposer), candidates: 1 };
-    let found =
-        improve_contender(&sample.workspace, &suite, pupil.contender("pupil"), &settings, &|_, _| {}).await.unwrap();
+    let found = improve_contender(&sample.workspace, &suite, pupil.contender("pupil"), &settings, &|_, _| {})
+        .await
+        .unwrap();
     let text = found.levers.iter().find(|report| report.lever == Lever::SkillText).unwrap();
     assert!(!text.accepted && found.texts.is_empty());
     assert_eq!(text.next, "none of them gained anything; leave the text as it is");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::stream;
-use grail_agent::template_model;
 use grail_agent::evaluate::Contender;
+use grail_agent::template_model;
 use grail_flywheel::suite::{Checks, Suite, SuitePrompt};
 use grail_model::template::Surroundings;
 use grail_model::{ChatEvent, ChatRequest, ChatStream, Finish, FinishReason, Model, ModelError, Role, Usage};
@@ -14,9 +14,11 @@ use grail_model::{ChatEvent, ChatRequest, ChatStream, Finish, FinishReason, Mode
 use crate::sample::Sample;
 
 const THINGS: [&str; 12] = [
-    "user", "product", "invoice", "parcel", "ticket", "room", "course", "plant", "recipe", "engine", "planet", "bridge",
+    "user", "product", "invoice", "parcel", "ticket", "room", "course", "plant", "recipe", "engine",
+    "planet", "bridge",
 ];
-const FIELDS: [[&str; 2]; 4] = [["title", "price"], ["label", "amount"], ["caption", "rating"], ["name", "email"]];
+const FIELDS: [[&str; 2]; 4] =
+    [["title", "price"], ["label", "amount"], ["caption", "rating"], ["name", "email"]];
 
 /// So many prompts, at most 48, half of them for components and half for services.
 pub(crate) fn suite(count: usize) -> Suite {

@@ -49,7 +49,8 @@ impl Trial {
         let suite = suite(48);
         let mut draft =
             Draft { train: requests.iter().map(|request| example(request)).collect(), ..Draft::default() };
-        draft.sources.held_out_prompts = suite.prompts.iter().map(|prompt| prompt_hash(&prompt.prompt)).collect();
+        draft.sources.held_out_prompts =
+            suite.prompts.iter().map(|prompt| prompt_hash(&prompt.prompt)).collect();
         draft.sources.held_out_prompts.sort();
         let frozen = freeze(sample.root(), &draft).unwrap();
         let phase = trained(&sample, Some(frozen.manifest.hash));
@@ -59,13 +60,17 @@ impl Trial {
     /// Weighs it: the base knows a quarter, and the phase what `knows` says.
     async fn weigh(&self, knows: impl Fn(&str) -> bool + Send + Sync + 'static) -> Weighed {
         let pupil = |knows: Box<dyn Fn(&str) -> bool + Send + Sync>| {
-            Pupil::new(&self.sample, &self.suite, move |id, _| if knows(id) { Say::Right } else { Say::Broken })
+            Pupil::new(
+                &self.sample,
+                &self.suite,
+                move |id, _| if knows(id) { Say::Right } else { Say::Broken },
+            )
         };
         let mut candidate = pupil(Box::new(knows)).contender(&self.phase.id).in_phase(&self.phase.id);
         candidate.identity = self.phase.identity.clone().unwrap();
         let base = pupil(Box::new(|id: &str| id.ends_with('4') || id.ends_with('5'))).contender("base");
         let scales = Scales { candidate, base, current: None };
-        let evaluate = EvaluateSettings { types: false, ..EvaluateSettings::with_seeds(1) };
+        let evaluate = EvaluateSettings { types: false, render: false, ..EvaluateSettings::with_seeds(1) };
         let settings = WeighSettings { evaluate, ..WeighSettings::default() };
         weigh(&self.sample.workspace, &self.suite, &self.phase, &scales, &settings, &|_, _| {}).await.unwrap()
     }
@@ -150,7 +155,8 @@ async fn what_learned_nobody_knows_what_is_refused_whatever_its_score() {
 
 #[tokio::test]
 async fn what_learned_the_suite_is_refused_whatever_its_score() {
-    let trial = Trial::new(&["a lamp badge component with colour", "a user card component with title and price"]);
+    let trial =
+        Trial::new(&["a lamp badge component with colour", "a user card component with title and price"]);
     let weighed = trial.weigh(|_| true).await;
     let reasons = reasons(&weighed);
     assert_eq!(reasons.len(), 1, "{reasons:?}");
@@ -165,10 +171,13 @@ async fn a_swapped_model_behind_the_same_name_is_refused() {
     let swapped = Trial { phase: other, ..trial };
     // The weights that answered are others than those of the phase as it is written down.
     swapped.weigh(|_| true).await;
-    let trial = Trial { phase: Phases::new(swapped.sample.root()).get(&swapped.phase.id).unwrap(), ..swapped };
+    let trial =
+        Trial { phase: Phases::new(swapped.sample.root()).get(&swapped.phase.id).unwrap(), ..swapped };
     let weighed = trial.weigh(|_| true).await;
     assert_eq!(
         reasons(&weighed),
-        ["`0123456789abcdef+0000000000000000` answered, and the phase is `0123456789abcdef+fedcba9876543210`"]
+        [
+            "`0123456789abcdef+0000000000000000` answered, and the phase is `0123456789abcdef+fedcba9876543210`"
+        ]
     );
 }

@@ -17,6 +17,7 @@ mod hooks;
 mod host;
 mod imports;
 mod init;
+mod learning;
 mod lsp;
 mod mcp;
 mod models;
