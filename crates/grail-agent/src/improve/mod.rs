@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::AgentError;
 use crate::compare::Watch;
-use crate::evaluate::{EvaluateSettings, NamedArm, Progress, evaluate_once};
+use crate::evaluate::{Contender, EvaluateSettings, NamedArm, Progress, evaluate_once};
 use crate::workspace::Workspace;
 
 pub use self::texts::SkillCandidate;
@@ -97,6 +97,28 @@ pub async fn improve(
     watch: Watch<'_>,
 ) -> Result<Improvements, AgentError> {
     let arm = NamedArm::of(workspace, suite, name).await?;
+    improve_arm(workspace, suite, &arm, settings, watch).await
+}
+
+/// The same for whoever is there already.
+pub async fn improve_contender(
+    workspace: &Workspace,
+    suite: &Suite,
+    contender: Contender,
+    settings: &ImproveSettings<'_>,
+    watch: Watch<'_>,
+) -> Result<Improvements, AgentError> {
+    let arm = NamedArm { contender, skill: None, control: None };
+    improve_arm(workspace, suite, &arm, settings, watch).await
+}
+
+async fn improve_arm(
+    workspace: &Workspace,
+    suite: &Suite,
+    arm: &NamedArm,
+    settings: &ImproveSettings<'_>,
+    watch: Watch<'_>,
+) -> Result<Improvements, AgentError> {
     let label = arm.arm().label();
     let told = |progress: Progress| watch(&label, progress);
     let evaluation = evaluate_once(workspace, suite, arm.arm(), &settings.evaluate, &told).await?.evaluation;
@@ -109,8 +131,7 @@ pub async fn improve(
         levers: Vec::new(),
         texts: Vec::new(),
     };
-    let (reports, texts) =
-        texts::try_texts(workspace, suite, &arm, &evaluation, &halves, settings, watch).await?;
+    let (reports, texts) = texts::try_texts(workspace, suite, arm, &evaluation, &halves, settings, watch).await?;
     levers.extend(reports);
     levers.push(LeverReport {
         lever: Lever::Training,

@@ -4,12 +4,16 @@
 
 mod answering;
 mod choosing;
+mod curriculum;
+mod evaluating;
 mod extensions;
 mod generated;
 mod generating;
+mod improving;
 mod live;
 mod loopback;
 mod misbehaving;
+mod pupil;
 mod recorded;
 mod rule_draft;
 mod sample;
@@ -17,4 +21,5 @@ mod servers;
 mod skill_generator;
 mod templates;
 mod tools;
+mod weighing;
 mod written_tool;

@@ -3,7 +3,7 @@
 //! They are put together from things, fields and wordings in `suites/curriculum.toml`, the same ones every time. None of them is about a thing of the
 //! held-out suite, has one of its sets of fields, or is worded like it; a test compares them by the measure of the split.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,9 @@ pub fn curriculum() -> Result<Vec<Intent>, FlywheelError> {
     }
     // Stable: at the same moment, in the order of the file.
     intents.sort_by(|one, other| one.0.total_cmp(&other.0));
-    Ok(intents.into_iter().map(|(_, intent)| intent).collect())
+    let mut said = BTreeSet::new();
+    let intents = intents.into_iter().map(|(_, intent)| intent);
+    Ok(intents.filter(|intent| said.insert(intent.intent.clone())).collect())
 }
 
 fn intent(kind: &WrittenKind, place: usize, number: usize, things: &[(&String, &Vec<String>)]) -> Intent {

@@ -169,6 +169,7 @@ fn a_kind_that_loses_is_not_made_up_for_by_others() {
 fn a_phase_of_unknown_lineage_is_refused_whatever_its_score() {
     let mut trial = Trial::new();
     trial.answers(|_, _| true);
+    let phase = trial.phase.clone();
     let mut check = |phase: Phase, expected: &str| {
         trial.lineage = lineage_of(trial._folder.path(), &phase, &trial.suite);
         trial.phase = phase;
@@ -176,7 +177,6 @@ fn a_phase_of_unknown_lineage_is_refused_whatever_its_score() {
         assert!(matches!(refusal, Refusal::UnknownLineage { .. }));
         assert!(refusal.to_string().contains(expected), "{refusal}");
     };
-    let phase = Trial::new().phase;
     check(Phase { dataset: None, ..phase.clone() }, "it names no dataset");
     check(Phase { dataset: Some("ab".repeat(32)), ..phase.clone() }, "there is no dataset");
     check(Phase { dataset: Some("abab".to_owned()), ..phase }, "not the whole hash");
