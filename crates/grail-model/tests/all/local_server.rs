@@ -135,10 +135,12 @@ async fn a_swapped_model_behind_the_same_name_does_not_answer() {
     // By what it lists.
     assert!(matches!(Stand::new("liar").start().await, Err(ModelError::OtherIdentity { .. })));
     // In every answer.
-    let server = Stand::new("other-weights").start().await.unwrap();
+    let stand = Stand::new("other-weights");
+    let server = stand.start().await.unwrap();
     assert!(matches!(ask(&server).await, Err(ModelError::OtherIdentity { .. })));
     // And after it was started again.
-    let server = Stand::new("dies-and-changes").start().await.unwrap();
+    let stand = Stand::new("dies-and-changes");
+    let server = stand.start().await.unwrap();
     assert!(matches!(ask(&server).await, Err(ModelError::Died { .. })));
     assert!(matches!(ask(&server).await, Err(ModelError::OtherIdentity { .. })));
 }

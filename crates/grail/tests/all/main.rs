@@ -32,6 +32,7 @@ mod skills;
 mod skills_generate;
 mod skills_running;
 mod skills_search;
+mod train;
 mod transform;
 mod tree;
 mod usage;
