@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::AgentError;
 use crate::dialogue::tokens;
 use crate::shadow::Shadow;
+use crate::staging::Staging;
 use crate::style::Style;
 use crate::workspace::{CheckedArtifact, Workspace};
 
@@ -215,6 +216,37 @@ pub fn check_text(
     path: &str,
     code: &str,
 ) -> Result<(String, ArtifactReport), AgentError> {
+    check_and_fix(workspace, kind, path, code, Some(Safety::Safe))
+}
+
+/// Syntax and rules for a text as it stands: what a fix would put right counts against it.
+pub fn check_unfixed(
+    workspace: &Workspace,
+    kind: Option<&str>,
+    path: &str,
+    code: &str,
+) -> Result<ArtifactReport, AgentError> {
+    check_and_fix(workspace, kind, path, code, None).map(|(_, report)| report)
+}
+
+/// The same with fixes that are as safe as `allowed`.
+pub fn check_with_fixes(
+    workspace: &Workspace,
+    kind: Option<&str>,
+    path: &str,
+    code: &str,
+    allowed: Safety,
+) -> Result<(String, ArtifactReport), AgentError> {
+    check_and_fix(workspace, kind, path, code, Some(allowed))
+}
+
+fn check_and_fix(
+    workspace: &Workspace,
+    kind: Option<&str>,
+    path: &str,
+    code: &str,
+    fixes: Option<Safety>,
+) -> Result<(String, ArtifactReport), AgentError> {
     let shown: Arc<str> = path.into();
     let module = workspace.module_of(path);
     let parsed = parse_module(Source::from_text(code));
@@ -245,9 +277,15 @@ pub fn check_text(
         None => workspace.rules(None)?,
     };
     let checker = Checker { rules: &rules, python: Some(python) };
-    let fixed = checker.fix(&shown, &module, code, Safety::Safe);
-    report.fixed = fixed.applied.iter().map(|(rule, count)| (rule.to_string(), *count)).collect();
-    let failures: Vec<Finding> = fixed.findings.into_iter().filter(Finding::is_failure).collect();
+    let (text, findings) = match fixes {
+        Some(allowed) => {
+            let fixed = checker.fix(&shown, &module, code, allowed);
+            report.fixed = fixed.applied.iter().map(|(rule, count)| (rule.to_string(), *count)).collect();
+            (fixed.text, fixed.findings)
+        }
+        None => (code.to_owned(), checker.check_parsed(&shown, &module, &parsed).report.findings),
+    };
+    let failures: Vec<Finding> = findings.into_iter().filter(Finding::is_failure).collect();
     report.layers.push(layer_result(Layer::Syntax, 0, String::new()));
     report.layers.push(layer_result(
         Layer::Rules,
@@ -256,7 +294,7 @@ pub fn check_text(
     ));
     report.success = failures.is_empty();
     report.tell(&failures);
-    Ok((fixed.text, report))
+    Ok((text, report))
 }
 
 /// The habits of the file that sets the style.
@@ -282,12 +320,24 @@ pub fn run_tools(
     runs_tests: bool,
     report: &mut ArtifactReport,
 ) -> Result<(), AgentError> {
+    run_tools_over(workspace, &workspace.staging, paths, is_wanted, runs_tests, report)
+}
+
+/// The same, on the project as it would be with other things staged than the workspace has.
+pub fn run_tools_over(
+    workspace: &Workspace,
+    staging: &Staging,
+    paths: &[&str],
+    is_wanted: impl Fn(&Layer) -> bool,
+    runs_tests: bool,
+    report: &mut ArtifactReport,
+) -> Result<(), AgentError> {
     let wanted: Vec<Layer> =
         [Layer::Lint, Layer::Types, Layer::Tests].into_iter().filter(is_wanted).collect();
     if wanted.is_empty() {
         return Ok(());
     }
-    let shadow = Shadow::make(&workspace.project, &workspace.staging)?;
+    let shadow = Shadow::make(&workspace.project, staging)?;
     let files: Vec<Arc<str>> = paths.iter().map(|path| Arc::from(*path)).collect();
     let (tests, others): (Vec<Layer>, Vec<Layer>) =
         wanted.into_iter().partition(|layer| *layer == Layer::Tests);

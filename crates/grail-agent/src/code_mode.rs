@@ -241,6 +241,11 @@ pub fn program_in(text: &str) -> Option<String> {
 
 /// Fenced blocks of Markdown: language and text.
 pub(crate) fn fenced_blocks(text: &str) -> Vec<(String, String)> {
+    fences(text).0
+}
+
+/// Fenced blocks, and the one that nobody closed.
+pub(crate) fn fences(text: &str) -> (Vec<(String, String)>, Option<(String, String)>) {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String, String)> = None;
     for line in text.lines() {
@@ -264,5 +269,5 @@ pub(crate) fn fenced_blocks(text: &str) -> Vec<(String, String)> {
             }
         }
     }
-    blocks
+    (blocks, open.map(|(_, language, body)| (language, body)))
 }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use grail_flywheel::EventKind;
 use grail_flywheel::event::{ResultSummary, Tokens, ToolUse, bounded, summarise};
-use grail_model::{ChatEvent, ChatRequest, Message, Model, Reply, ToolCall, ToolDefinition, Usage, collect};
+use grail_model::{
+    ChatEvent, ChatRequest, FinishReason, Message, Model, Reply, ToolCall, ToolDefinition, Usage, collect,
+};
 use grail_sandbox::{Tool, ToolError, Toolset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -43,6 +45,19 @@ pub enum Mode {
     Direct,
     /// Programs that call tools.
     Code,
+    /// None: the answer is the file.
+    Answer,
+}
+
+impl Mode {
+    /// As proposals and events call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto | Self::Direct => "direct",
+            Self::Code => "code",
+            Self::Answer => "answer",
+        }
+    }
 }
 
 /// What a conversation may take.
@@ -128,6 +143,8 @@ pub struct Dialogue<'d> {
     usage: Usage,
     /// The name that the model gave itself in its last answer.
     answered_by: Option<String>,
+    /// How the last answer ended.
+    finish: FinishReason,
     /// The calls of the last turn, and how often they were made in a row.
     repeated: (String, usize),
     /// How many of the workspace's written tools are in the toolset.
@@ -164,6 +181,7 @@ impl<'d> Dialogue<'d> {
             turns: 0,
             usage: Usage::default(),
             answered_by: None,
+            finish: FinishReason::Stop,
             repeated: (String::new(), 0),
             taken_up: 0,
         }
@@ -192,6 +210,16 @@ impl<'d> Dialogue<'d> {
     pub fn retry(&mut self, reason: &str) {
         (self.watch)(Notice::Retrying { reason });
         self.messages.push(Message::user(reason));
+    }
+
+    /// Forgets what was said, except for this.
+    pub fn start_over(&mut self, messages: Vec<Message>) {
+        self.messages = messages;
+    }
+
+    /// How the last answer ended.
+    pub fn finish(&self) -> FinishReason {
+        self.finish
     }
 
     pub fn messages(&self) -> &[Message] {
@@ -281,6 +309,7 @@ impl<'d> Dialogue<'d> {
         let problems = std::mem::take(&mut reply.problems);
         self.usage += reply.finish.usage;
         self.answered_by = Some(reply.finish.model.clone());
+        self.finish = reply.finish.reason;
         let session = &self.workspace.session;
         session.answered_by(&reply.finish.model);
         let told = |call: &ToolCall| ToolUse {

@@ -20,7 +20,7 @@ pub fn search_index(project: &Project) -> Result<SearchIndex, AgentError> {
         name: name.clone(),
         known: project.config.models.keys().cloned().collect(),
     };
-    let config = project.config.models.get(name).ok_or_else(unknown)?;
+    let config = project.config.models.get(name).filter(|config| config.url.is_some()).ok_or_else(unknown)?;
     let embedder = ServerEmbedder::connect(&server_settings(name, config))?;
     Ok(SearchIndex::open_with(Some(&project.root), Arc::new(embedder)))
 }

@@ -1,5 +1,6 @@
 //! Why the work could not be done. What is wrong with code is no error but a finding.
 
+use grail_flywheel::FlywheelError;
 use grail_model::ModelError;
 use grail_project::ProjectError;
 use grail_rules::{RuleProblem, RulesError};
@@ -11,6 +12,8 @@ use thiserror::Error;
 pub enum AgentError {
     #[error(transparent)]
     Model(#[from] ModelError),
+    #[error(transparent)]
+    Flywheel(#[from] FlywheelError),
     #[error(transparent)]
     Project(#[from] ProjectError),
     #[error(transparent)]
@@ -64,6 +67,10 @@ pub enum AgentError {
     #[error("what is proposed as `{id}` is not what was shown")]
     ProposalChanged { id: String },
     #[error("{message}")]
+    Training { message: String, hint: Option<String> },
+    #[error("training was interrupted; what the trainer `{trainer}` has learned so far is kept")]
+    TrainingInterrupted { trainer: String },
+    #[error("{message}")]
     Other { message: String, hint: Option<String> },
 }
 
@@ -80,6 +87,7 @@ impl AgentError {
             |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         Some(match self {
             Self::Model(error) => error.hint()?.to_owned(),
+            Self::Flywheel(error) => return error.hint(),
             Self::Project(error) => return error.hint(),
             Self::Rules(error) => return error.hint(),
             Self::Skill(error) => return error.hint(),
@@ -119,7 +127,8 @@ impl AgentError {
             Self::ProposalChanged { .. } => {
                 "generate again, so that what is shown is what is installed".to_owned()
             }
-            Self::Other { hint, .. } => return hint.clone(),
+            Self::TrainingInterrupted { .. } => "`grail train --resume` goes on with it".to_owned(),
+            Self::Training { hint, .. } | Self::Other { hint, .. } => return hint.clone(),
             _ => return None,
         })
     }

@@ -4,13 +4,15 @@
 //! what is left goes back as a retry, until everything passes or a limit is reached. A person may answer the proposal with a correction,
 //! and the same conversation goes on.
 
+mod work;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use grail_code::{Field, Kind, Source, parse_module};
 use grail_flywheel::EventKind;
+use grail_flywheel::dataset::ChatForm;
 use grail_flywheel::event::{CorrectionSource, Problem as EventProblem, SkillStage};
 use grail_flywheel::words::Verdict;
 use grail_model::prompt::tagged;
@@ -21,11 +23,12 @@ use grail_sandbox::{Tool, ToolError, Toolset};
 use grail_skills::runnable::capabilities::infer_capabilities;
 
 use crate::AgentError;
+use crate::answer::{self, name_of};
 use crate::artifact::{
     ArtifactCode, ArtifactReport, ArtifactSettings, Making, Problem, check_artifact, find_kind,
     record_generation, run_tools,
 };
-use crate::code_mode::{CodeMode, fenced_blocks};
+use crate::code_mode::CodeMode;
 use crate::dialogue::{Approver, Dialogue, DialogueLimits, Mode, NobodyApproves, Notice, Turn};
 use crate::feature::{self, Part};
 use crate::models::TEMPLATE;
@@ -39,6 +42,8 @@ use crate::subject::find_subject;
 use crate::templates::{kind_words, libraries_in_use};
 use crate::workspace::Workspace;
 
+use self::work::Work;
+
 /// A longer intent is no sentence.
 pub const MAX_INTENT_BYTES: usize = 16 * 1024;
 /// How often a model may answer without handing anything in.
@@ -51,7 +56,11 @@ pub struct GenerateSettings {
     pub kind: Option<String>,
     /// The name of the model in the settings.
     pub model_name: String,
+    /// The phase that answers, if one does.
+    pub phase: Option<String>,
     pub mode: Mode,
+    /// How a model is asked that answers without tools: as it was trained.
+    pub form: ChatForm,
     pub limits: DialogueLimits,
     /// Only these layers; without any, those that the kind asks for.
     pub layers: Vec<Layer>,
@@ -68,7 +77,9 @@ impl Default for GenerateSettings {
         Self {
             kind: None,
             model_name: "template".to_owned(),
+            phase: None,
             mode: Mode::Direct,
+            form: ChatForm::default(),
             limits: DialogueLimits::default(),
             layers: Vec::new(),
             feature: false,
@@ -111,17 +122,6 @@ pub struct Generation<'g> {
     retries: usize,
 }
 
-/// One artifact, and the conversation about it.
-struct Work<'g> {
-    kind: String,
-    request: String,
-    dialogue: Dialogue<'g>,
-    summary: String,
-    started: Instant,
-    /// What earlier events have told of the tokens it took.
-    told: Usage,
-}
-
 impl<'g> Generation<'g> {
     /// Understands the intent and plans the work. `tools` are what the model may use beside handing code in.
     pub async fn start(
@@ -137,6 +137,7 @@ impl<'g> Generation<'g> {
             settings.like.as_deref().map(|path| Style::of_file(workspace, path)).transpose()?.map(Arc::new);
         let planned = plan(workspace, model, intent, &settings).await?;
         let kind = planned.first().filter(|_| planned.len() == 1).map(|part| part.kind.as_str());
+        workspace.session.answered_in_phase(settings.phase.as_deref());
         workspace.session.emit_intent(intent, kind, &settings.model_name);
         let artifact_settings = ArtifactSettings {
             layers: settings.layers.clone(),
@@ -202,11 +203,7 @@ impl<'g> Generation<'g> {
         let mut result = Ok(());
         for work in &mut made {
             if result.is_ok() {
-                work.dialogue.grant_more();
-                work.dialogue.say(Message::user(format!(
-                    "The person has seen the code and answers with a correction. Hand the whole file in again.\n{}",
-                    tagged("correction", &text)
-                )));
+                work.correct(&text, &self.settings.form);
                 result = self.finish(work).await;
             }
         }
@@ -234,9 +231,12 @@ impl<'g> Generation<'g> {
     async fn begin(&mut self, part: &Part) -> Result<Work<'g>, AgentError> {
         let workspace = self.workspace;
         let (pack, kind) = find_kind(workspace, &part.kind)?;
+        if self.settings.mode == Mode::Answer {
+            return self.begin_answer(part, &kind.name);
+        }
         let code = match self.settings.mode {
             Mode::Code => Some(CodeMode::start(workspace, self.tools.clone()).await?),
-            Mode::Auto | Mode::Direct => None,
+            Mode::Auto | Mode::Direct | Mode::Answer => None,
         };
         let habits = self.artifact_settings.style.as_ref().map_or(&[][..], |style| &style.habits);
         let told =
@@ -261,8 +261,28 @@ impl<'g> Generation<'g> {
             kind: kind.name.clone(),
             request,
             dialogue,
+            opening: None,
             summary: String::new(),
             started,
+            told: Usage::default(),
+        })
+    }
+
+    /// The same for a model that is asked as it was trained: no tools, no knowledge but its own.
+    fn begin_answer(&self, part: &Part, kind: &str) -> Result<Work<'g>, AgentError> {
+        answer::check_question(&part.intent)?;
+        let opening = answer::opening(&self.settings.form, &part.intent);
+        let mut dialogue = Dialogue::new(self.workspace, self.model, Toolset::default(), None)
+            .with_limits(self.settings.limits)
+            .watched_by(self.company.watch);
+        dialogue.start_over(opening.clone());
+        Ok(Work {
+            kind: kind.to_owned(),
+            request: part.intent.clone(),
+            dialogue,
+            opening: Some(opening),
+            summary: String::new(),
+            started: Instant::now(),
             told: Usage::default(),
         })
     }
@@ -295,7 +315,7 @@ impl<'g> Generation<'g> {
             let seen = self.workspace.artifacts.len();
             let turn = work.dialogue.turn().await?;
             if let Turn::Said(text) = &turn
-                && let Some(code) = code_in(text)
+                && let Some(code) = work.code_in(text)
             {
                 self.hand_in(&work.kind, code)?;
             }
@@ -304,7 +324,7 @@ impl<'g> Generation<'g> {
             if reports.iter().any(|report| report.success) {
                 let failures = self.failing_tests()?;
                 if failures.is_empty() {
-                    work.summary = said(&turn);
+                    work.summary = if work.opening.is_some() { String::new() } else { said(&turn) };
                     return Ok(());
                 }
                 failed_tests += 1;
@@ -316,8 +336,10 @@ impl<'g> Generation<'g> {
                 }
                 self.retries += 1;
                 self.doubt(work, failures.iter().map(EventProblem::from).collect());
-                work.dialogue
-                    .retry(&format!("Tests fail. Mend the code and hand it in again.\n{}", told(&failures)));
+                work.retry(&match &work.opening {
+                    Some(_) => answer::mending(&failures),
+                    None => format!("Tests fail. Mend the code and hand it in again.\n{}", told(&failures)),
+                });
                 continue;
             }
             let text = match turn {
@@ -330,7 +352,13 @@ impl<'g> Generation<'g> {
                 }
             };
             if let Some(report) = reports.last() {
-                work.dialogue.retry(&told(report));
+                if work.repeats_itself() {
+                    return Err(AgentError::NotAchieved { reason: report.reason() });
+                }
+                work.retry(&match &work.opening {
+                    Some(_) => answer::mending(&report.problems),
+                    None => told(report),
+                });
                 continue;
             }
             nudges += 1;
@@ -340,13 +368,16 @@ impl<'g> Generation<'g> {
                 return Err(AgentError::NotAchieved { reason });
             }
             self.retries += 1;
-            work.dialogue.retry("Nothing was handed in. Call `generate_artifact` with the whole file.");
+            work.retry(match &work.opening {
+                Some(_) => answer::NO_CODE,
+                None => "Nothing was handed in. Call `generate_artifact` with the whole file.",
+            });
         }
     }
 
     /// Code that was said instead of handed in.
     fn hand_in(&self, kind: &str, code: String) -> Result<(), AgentError> {
-        let name = first_name(&code).unwrap_or_else(|| kind.replace('-', "_"));
+        let name = name_of(&code, kind);
         let description = self.lineage.join("; ");
         let artifact = ArtifactCode { artifact_type: kind.to_owned(), name, description, code };
         check_artifact(self.workspace, &artifact, &self.artifact_settings).map(drop)
@@ -399,7 +430,7 @@ impl<'g> Generation<'g> {
             let mut made = std::mem::take(&mut self.made);
             for work in &mut made {
                 self.retries += 1;
-                work.dialogue.retry(&demand);
+                work.retry(&demand);
                 self.finish(work).await?;
             }
             self.made = made;
@@ -437,7 +468,7 @@ impl<'g> Generation<'g> {
                 asked: self.model.name().to_owned(),
                 answered: answered.unwrap_or_default().to_owned(),
             },
-            mode: if self.settings.mode == Mode::Code { "code" } else { "direct" }.to_owned(),
+            mode: self.settings.mode.name().to_owned(),
             checks: checks(&files, &workspace.artifacts.since(0)),
             capabilities: capabilities(&files),
             files,
@@ -461,7 +492,8 @@ async fn plan(
     settings: &GenerateSettings,
 ) -> Result<Vec<Part>, AgentError> {
     if settings.feature {
-        let plan = match model.name() == TEMPLATE {
+        let cannot_plan = model.name() == TEMPLATE || settings.mode == Mode::Answer;
+        let plan = match cannot_plan {
             true => feature::usual_plan(workspace, intent),
             false => feature::plan(workspace, model, intent).await?,
         };
@@ -564,21 +596,6 @@ fn count(length: usize) -> u32 {
 
 fn shortened(text: &str) -> String {
     text.chars().take(2_000).collect()
-}
-
-/// The longest fenced block of Python that defines something.
-fn code_in(text: &str) -> Option<String> {
-    let blocks = fenced_blocks(text).into_iter().map(|(_, code)| code);
-    blocks.filter(|code| first_name(code).is_some()).max_by_key(String::len)
-}
-
-/// The first public function or class at the top of a file.
-fn first_name(code: &str) -> Option<String> {
-    let parsed = parse_module(Source::from_text(code));
-    let body = parsed.root().list(Field::Body);
-    let definitions = body.filter(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
-    let names = definitions.filter_map(|node| Some(node.child(Field::Name)?.text().to_owned()));
-    names.into_iter().find(|name| !name.starts_with('_'))
 }
 
 fn relative(root: &Path, path: &Path) -> String {

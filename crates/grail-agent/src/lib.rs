@@ -5,18 +5,25 @@
 //! Every step is an event of the [`Session`].
 
 mod abilities;
+pub mod answer;
 pub mod artifact;
 mod clock;
 pub mod code_mode;
+pub mod compare;
 mod dialogue;
 pub mod embedder;
 mod error;
+pub mod evaluate;
 pub mod feature;
 pub mod generate;
+pub mod improve;
+pub mod learn;
 pub mod model_tools;
 pub mod models;
+pub mod promotion;
 pub mod prompt;
 mod proposal;
+pub mod report;
 pub mod review;
 pub mod rule_draft;
 mod session;
@@ -27,6 +34,7 @@ pub mod style;
 mod subject;
 mod templates;
 pub mod tools;
+pub mod training;
 mod workspace;
 pub mod written_tool;
 

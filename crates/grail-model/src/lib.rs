@@ -3,9 +3,10 @@
 //! A [`Model`] gives [`ChatEvent`]s as they come; [`collect`] makes a [`Reply`] of them. Everything a model says is untrusted text: bounded,
 //! and believed only in forms that are understood. Models that spell tool calls as text are read by [`tool_text`].
 //!
-//! [`connect`] gives a model on a server. What the server can do is found out with [`Server::probe`]; what it cannot do is asked for in words.
+//! [`local`] runs models on this machine. [`connect`] gives a model on a server. What the server can do is found out with [`Server::probe`]; what it cannot do is asked for in words.
 
 mod error;
+pub mod local;
 mod message;
 mod model;
 pub mod prompt;

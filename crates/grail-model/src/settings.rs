@@ -17,6 +17,8 @@ pub struct ServerSettings {
     pub aliases: Vec<String>,
     /// The environment variable that holds the key. The key itself is in no settings, messages or logs.
     pub key_env: Option<String>,
+    /// What every answer must carry as `system_fingerprint`, where a server is known to say which weights it has loaded.
+    pub identity: Option<String>,
     /// How long a connection may take.
     pub connect_timeout: Duration,
     /// How long the server may say nothing. A slow machine thinks for long before its first word.
@@ -52,6 +54,7 @@ impl ServerSettings {
             model: model.into(),
             aliases: Vec::new(),
             key_env: None,
+            identity: None,
             connect_timeout: Duration::from_secs(10),
             timeout: Duration::from_secs(120),
             total_timeout: Duration::from_secs(30 * 60),

@@ -13,7 +13,9 @@ use serde::{Deserialize, Deserializer};
 
 use crate::error::{ConfigProblem, ProjectError};
 use crate::event_config::EventSettings;
+use crate::learn_config::LearnConfig;
 use crate::model_config::{self, GenerateConfig, ModelConfig};
+use crate::train_config::TrainConfig;
 
 pub const CONFIG_FILE: &str = "grail.toml";
 
@@ -36,7 +38,9 @@ pub struct Config {
     pub policies: toml::Table,
     pub generate: GenerateConfig,
     pub events: EventSettings,
-    /// `[models.NAME]`: models on servers.
+    pub train: TrainConfig,
+    pub learn: LearnConfig,
+    /// `[models.NAME]`: models on servers and on this machine.
     #[serde(deserialize_with = "model_config::models")]
     pub models: BTreeMap<String, ModelConfig>,
 }

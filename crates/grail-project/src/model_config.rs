@@ -20,12 +20,22 @@ pub struct GenerateConfig {
     pub embeddings: Option<String>,
 }
 
-/// A model on an OpenAI-compatible server.
+/// A model on an OpenAI-compatible server, or one on this machine.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(remote = "Self", deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ModelConfig {
     /// The address of the server, up to and with `/v1`.
-    pub url: String,
+    #[serde(default)]
+    pub url: Option<String>,
+    /// Instead of it, weights on this machine: a name that `grail models list` shows, or a path.
+    #[serde(default)]
+    pub weights: Option<String>,
+    /// The folder of an adapter for the weights, from the project's root.
+    #[serde(default)]
+    pub adapter: Option<String>,
+    /// How many threads the weights may use.
+    #[serde(default)]
+    pub threads: Option<usize>,
     /// The model as the server names it; without it, the name of the section.
     #[serde(default)]
     pub model: Option<String>,
@@ -73,6 +83,26 @@ pub enum ModelMode {
     Direct,
     /// Programs that call them.
     Code,
+    /// Not at all: the answer is the file, asked for as in training.
+    Answer,
+}
+
+impl<'de> Deserialize<'de> for ModelConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let config = Self::deserialize(deserializer)?;
+        match (&config.url, &config.weights) {
+            (None, None) => {
+                Err(D::Error::custom("a model needs a `url`, or `weights` if it is on this machine"))
+            }
+            (Some(_), Some(_)) => {
+                Err(D::Error::custom("a model is at a `url` or has `weights` on this machine, not both"))
+            }
+            (Some(_), None) if config.adapter.is_some() || config.threads.is_some() => {
+                Err(D::Error::custom("`adapter` and `threads` belong to `weights` on this machine"))
+            }
+            _ => Ok(config),
+        }
+    }
 }
 
 /// `[models]`, with names that can be told from those of the models that come along.

@@ -5,8 +5,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
 use crate::{
-    Exit, approvals, check, code, dataset, events, generate, hooks, host, init, lsp, mcp, proposals, rules,
-    run, skills,
+    Exit, approvals, check, code, compare, dataset, eval, events, generate, hooks, host, improve, init,
+    learn, lsp, mcp, models, promote, proposals, rules, run, skills, train,
 };
 
 #[derive(Debug, Parser)]
@@ -89,6 +89,14 @@ pub enum Command {
     Hooks(hooks::Arguments),
     Events(events::Arguments),
     Dataset(Box<dataset::Arguments>),
+    Models(models::Arguments),
+    Train(Box<train::Arguments>),
+    Eval(Box<eval::Arguments>),
+    Compare(Box<compare::Arguments>),
+    Promote(Box<promote::Arguments>),
+    Rollback(promote::RollbackArguments),
+    Learn(learn::Arguments),
+    Improve(Box<improve::Arguments>),
     Mcp(mcp::Arguments),
     Host(host::Arguments),
     Lsp(lsp::Arguments),
@@ -109,6 +117,14 @@ impl Command {
             Self::Hooks(arguments) => hooks::run(&arguments, terminal),
             Self::Events(arguments) => events::run(arguments, terminal),
             Self::Dataset(arguments) => dataset::run(*arguments, terminal),
+            Self::Models(arguments) => models::run(arguments, terminal),
+            Self::Train(arguments) => train::run(&arguments, terminal),
+            Self::Eval(arguments) => eval::run(&arguments, terminal),
+            Self::Compare(arguments) => compare::run(&arguments, terminal),
+            Self::Promote(arguments) => promote::run(&arguments, terminal),
+            Self::Rollback(arguments) => promote::rollback(&arguments, terminal),
+            Self::Learn(arguments) => learn::run(&arguments, terminal),
+            Self::Improve(arguments) => improve::run(&arguments, terminal),
             Self::Mcp(arguments) => mcp::run(arguments, terminal),
             Self::Host(arguments) => host::run(&arguments, terminal),
             Self::Lsp(arguments) => lsp::run(&arguments, terminal),

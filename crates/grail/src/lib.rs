@@ -4,27 +4,36 @@
 //! documentation can be generated from the same command tree; nothing else depends on it.
 
 pub mod approvals;
+mod asking;
 pub mod changes;
 pub mod check;
 pub mod cli;
 pub mod code;
+pub mod compare;
 pub mod dataset;
+pub mod eval;
 pub mod events;
 pub mod files;
 pub mod generate;
 pub mod hooks;
 pub mod host;
+pub mod improve;
 pub mod init;
 mod interrupt;
+pub mod learn;
 pub mod lsp;
 pub mod mcp;
 mod memory;
+pub mod models;
 pub mod progress;
+pub mod promote;
 pub mod proposals;
 pub mod render;
 pub mod rules;
 pub mod run;
 pub mod skills;
+mod table;
+pub mod train;
 
 use std::io;
 use std::process::ExitCode;

@@ -10,6 +10,7 @@ use std::path::Path;
 use anstream::{AutoStream, ColorChoice};
 use grail_agent::AgentError;
 use grail_flywheel::FlywheelError;
+use grail_model::ModelError;
 use grail_project::ProjectError;
 use grail_rules::RulesError;
 use grail_server::ServerError;
@@ -160,6 +161,8 @@ impl Terminal {
             self.report(error, snippet, error.hint().as_deref());
         } else if let Some(error) = error.downcast_ref::<FlywheelError>() {
             self.report(error, None, error.hint().as_deref());
+        } else if let Some(error) = error.downcast_ref::<ModelError>() {
+            self.report(error, None, error.hint());
         } else if let Some(error) = error.downcast_ref::<ServerError>() {
             self.report(error, None, error.hint().as_deref());
         } else if let Some(failure) = error.downcast_ref::<Failure>() {

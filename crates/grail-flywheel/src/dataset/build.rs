@@ -228,6 +228,11 @@ pub fn rule_hashes(rules: &RuleSet) -> BTreeMap<String, String> {
     packs.into_iter().map(|(pack, rules)| (pack, hashed(rules))).collect()
 }
 
+/// How a manifest names a prompt that was held out.
+pub fn prompt_hash(prompt: &str) -> String {
+    blake3::hash(prompt.as_bytes()).to_hex()[..16].to_owned()
+}
+
 /// What is seen of the events while they go by.
 #[derive(Default)]
 struct Reading {
@@ -257,6 +262,7 @@ impl Reading {
             events: *events,
             hash: hasher.finalize().to_hex()[..16].to_owned(),
         };
+        let held_out_prompts: BTreeSet<String> = held_out.iter().map(|prompt| prompt_hash(prompt)).collect();
         let held_out: BTreeSet<&String> = held_out.iter().collect();
         let text = serde_json::to_vec(&held_out).unwrap_or_default();
         Sources {
@@ -264,6 +270,7 @@ impl Reading {
             unreadable_lines: self.unreadable,
             held_out: held_out.len() as u64,
             held_out_hash: blake3::hash(&text).to_hex()[..16].to_owned(),
+            held_out_prompts: held_out_prompts.into_iter().collect(),
             ..Sources::default()
         }
     }

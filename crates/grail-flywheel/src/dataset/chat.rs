@@ -79,6 +79,17 @@ impl Message {
 }
 
 impl ChatForm {
+    /// A request of which nothing else is known, as a model is asked when it is used: the same turns as those it was trained on.
+    pub fn question(&self, request: &str) -> Vec<Message> {
+        vec![Message::new("system", self.system_prompt.as_str()), Message::new("user", request.trim())]
+    }
+
+    /// The same form with more to know before every request. No model is trained in it: it is what training is compared with.
+    pub fn with_knowledge(&self, text: &str) -> Self {
+        let system_prompt = format!("{}\n\n{}", self.system_prompt, text.trim());
+        Self { system_prompt, ..self.clone() }
+    }
+
     /// Everything before the answer. Turns of the same role are one, and the first one is a person's.
     pub fn prompt(&self, example: &Example) -> Vec<Message> {
         let mut messages = vec![Message::new("system", self.system_prompt.as_str())];
@@ -110,6 +121,17 @@ impl ChatForm {
     }
 }
 
+/// Why a text cannot be said within a turn.
+pub fn check_said(text: &str) -> Result<(), String> {
+    if let Some(marker) = MARKERS.iter().find(|marker| text.contains(**marker)) {
+        return Err(format!("a text carries `{marker}`, a marker of a chat template"));
+    }
+    if let Some(control) = text.chars().find(|character| is_forbidden(*character)) {
+        return Err(format!("a text carries the control character {}", control.escape_unicode()));
+    }
+    Ok(())
+}
+
 /// Why an example does not fit into any dataset's one form.
 pub fn check_form(example: &Example) -> Result<(), String> {
     let turns = example.window.iter().map(|turn| turn.text.as_str());
@@ -117,12 +139,7 @@ pub fn check_form(example: &Example) -> Result<(), String> {
     let texts =
         answers.into_iter().flatten().map(String::as_str).chain(turns).chain([example.request.as_str()]);
     for text in texts {
-        if let Some(marker) = MARKERS.iter().find(|marker| text.contains(**marker)) {
-            return Err(format!("a text carries `{marker}`, a marker of a chat template"));
-        }
-        if let Some(control) = text.chars().find(|character| is_forbidden(*character)) {
-            return Err(format!("a text carries the control character {}", control.escape_unicode()));
-        }
+        check_said(text)?;
     }
     if let Some(turn) = example.window.iter().find(|turn| !matches!(turn.role.as_str(), "user" | "assistant"))
     {

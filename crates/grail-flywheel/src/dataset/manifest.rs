@@ -50,6 +50,9 @@ pub struct Sources {
     /// How many prompts are kept for evaluation, and what they hash to.
     pub held_out: u64,
     pub held_out_hash: String,
+    /// What each of them hashes to, sorted: whether a suite was held back can be told from the manifest alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_out_prompts: Vec<String>,
 }
 
 /// One file of events, as far as it was read.

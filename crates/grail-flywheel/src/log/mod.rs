@@ -12,6 +12,7 @@ mod reader;
 mod weight;
 mod writer;
 
+pub(crate) use append::{Hold, lock};
 pub use forget::{ForgetReport, forget_session, forgotten_sessions};
 pub use grail_project::{EventSettings, SyncPolicy};
 pub use mend::set_torn_aside;

@@ -183,6 +183,13 @@ impl<'p> HeldOut<'p> {
     }
 }
 
+/// For every example the held-out prompt that its request or what was said before is nearest to, with how alike they are; the measure by
+/// which [`split`] leaves examples out.
+pub fn nearest_held_out<'p>(examples: &[Example], held_out: &'p [String]) -> Vec<(usize, &'p str, f64)> {
+    let nearest = proof::nearest_prompts(examples, &HeldOut::new(held_out));
+    nearest.into_iter().map(|(prompt, similarity, example)| (example, prompt, similarity)).collect()
+}
+
 fn warnings(sides: &[Side], clusters: usize, settings: &SplitSettings) -> Vec<String> {
     let mut warnings = Vec::new();
     let count = |wanted: Side| sides.iter().filter(|side| **side == wanted).count();

@@ -143,7 +143,10 @@ fn compare(features: &[Features], sides: &[Side], threshold: f64) -> Compared {
     compared
 }
 
-fn nearest_prompts<'p>(examples: &[Example], held_out: &HeldOut<'p>) -> Vec<(&'p str, f64, usize)> {
+pub(super) fn nearest_prompts<'p>(
+    examples: &[Example],
+    held_out: &HeldOut<'p>,
+) -> Vec<(&'p str, f64, usize)> {
     let found = examples.par_iter().enumerate().filter_map(|(index, example)| {
         let (prompt, similarity) = held_out.nearest(example)?;
         Some((prompt, similarity, index))

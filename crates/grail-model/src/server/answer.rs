@@ -16,6 +16,7 @@ use crate::{ChatEvent, Finish, FinishReason, ModelError, ToolCall, Usage};
 #[serde(default)]
 pub(super) struct Chunk {
     model: Option<String>,
+    system_fingerprint: Option<String>,
     choices: Option<Vec<Choice>>,
     usage: Option<WireUsage>,
     error: Option<Json>,
@@ -78,6 +79,8 @@ struct WireUsage {
 pub(super) struct Answer {
     call: Call,
     model: Option<String>,
+    /// Whether the right weights have spoken.
+    is_identified: bool,
     has_choice: bool,
     bytes: usize,
     calls: Vec<Building>,
@@ -100,6 +103,7 @@ impl Answer {
         Self {
             call,
             model: None,
+            is_identified: false,
             has_choice: false,
             bytes: 0,
             calls: Vec::new(),
@@ -129,6 +133,7 @@ impl Answer {
         // Pings may come without a name; what is said may not.
         if choice.is_some() || chunk.model.is_some() {
             self.identify(chunk.model)?;
+            self.identify_weights(chunk.system_fingerprint)?;
         }
         let Some(choice) = choice else { return Ok(None) };
         self.has_choice = true;
@@ -196,6 +201,24 @@ impl Answer {
             return Err(ModelError::OtherModel { asked: settings.model.clone(), answered });
         }
         self.model = Some(name);
+        Ok(())
+    }
+
+    /// The same for the weights, where it is known which ones must answer.
+    fn identify_weights(&mut self, found: Option<String>) -> Result<(), ModelError> {
+        let settings = &self.call.settings;
+        let Some(expected) = &settings.identity else { return Ok(()) };
+        match found {
+            Some(found) if found == *expected => self.is_identified = true,
+            None if self.is_identified => {}
+            found => {
+                return Err(ModelError::OtherIdentity {
+                    model: settings.model.clone(),
+                    expected: expected.clone(),
+                    found: found.map_or_else(|| "nothing".to_owned(), |found| self.call.clean(&found)),
+                });
+            }
+        }
         Ok(())
     }
 

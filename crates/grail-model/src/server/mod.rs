@@ -117,6 +117,19 @@ impl Server {
         (Client::build(self.client.clone(), config).with_http_service(wire), call)
     }
 
+    /// As [`Model::chat`], for whoever does not keep the server.
+    pub(crate) fn into_chat<'r>(self, request: &'r ChatRequest) -> ChatStream<'r> {
+        let opening = stream::once(async move { self.open(request).await });
+        Box::pin(opening.flat_map(Self::reading))
+    }
+
+    fn reading(opened: Result<Reading, ModelError>) -> ChatStream<'static> {
+        match opened {
+            Ok(reading) => reading.events(),
+            Err(error) => stream::iter([Err(error)]).boxed(),
+        }
+    }
+
     async fn open(&self, request: &ChatRequest) -> Result<Reading, ModelError> {
         loop {
             let body = self.dialect.speak(request::chat_body(&self.settings, &self.abilities, request));
@@ -144,11 +157,7 @@ impl Model for Server {
     }
 
     fn chat<'m>(&'m self, request: &'m ChatRequest) -> ChatStream<'m> {
-        let opening = stream::once(self.open(request));
-        Box::pin(opening.flat_map(|opened| match opened {
-            Ok(reading) => reading.events(),
-            Err(error) => stream::iter([Err(error)]).boxed(),
-        }))
+        Box::pin(stream::once(self.open(request)).flat_map(Self::reading))
     }
 }
 

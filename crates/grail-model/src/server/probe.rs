@@ -42,6 +42,9 @@ struct Listing {
 #[derive(Deserialize)]
 struct Listed {
     id: String,
+    /// Of the weights, where a server says.
+    #[serde(default)]
+    identity: Option<String>,
 }
 
 impl Server {
@@ -59,10 +62,34 @@ impl Server {
 
     /// The names of the models that the server says it has.
     pub async fn models(&self) -> Result<Vec<String>, ModelError> {
+        Ok(self.listing().await?.into_iter().map(|model| model.id).collect())
+    }
+
+    /// Whether the server lists its model with the weights that must answer.
+    pub(crate) async fn check_identity(&self) -> Result<(), ModelError> {
+        let Some(expected) = &self.settings.identity else { return Ok(()) };
+        let model = self.settings.model.clone();
+        let Some(listed) = self.listing().await?.into_iter().find(|listed| listed.id == model) else {
+            return Err(ModelError::OtherModel { asked: model, answered: "a server without it".to_owned() });
+        };
+        match listed.identity {
+            Some(found) if found == *expected => Ok(()),
+            found => {
+                let (expected, found) = (expected.clone(), found.unwrap_or_else(|| "nothing".to_owned()));
+                Err(ModelError::OtherIdentity { model, expected, found })
+            }
+        }
+    }
+
+    async fn listing(&self) -> Result<Vec<Listed>, ModelError> {
         let (client, call) = self.call(Shape::Whole);
         let listing: Result<Listing, _> = client.models().list_byot().await;
         let listing = listing.map_err(|error| call.explain(error))?;
-        Ok(listing.data.into_iter().take(MAX_MODELS).map(|model| call.clean(&model.id)).collect())
+        let clean = |listed: Listed| Listed {
+            id: call.clean(&listed.id),
+            identity: listed.identity.map(|identity| call.clean(&identity)),
+        };
+        Ok(listing.data.into_iter().take(MAX_MODELS).map(clean).collect())
     }
 
     async fn try_tool_calls(&self) -> Result<bool, ModelError> {

@@ -5,6 +5,8 @@
 mod abilities;
 mod conversations;
 mod live;
+mod local_server;
+mod local_weights;
 mod loopback;
 mod recordings;
 mod server_failures;

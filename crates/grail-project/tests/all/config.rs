@@ -115,7 +115,7 @@ fn mistakes_about_models_are_pointed_at() {
       |
     3 | api-key = "…"
       | ^^^^^^^
-    hint: known here: `url`, `model`, `aliases`, `key-env`, `timeout`, `total-timeout`, `retries`, `context-tokens`, `temperature`, `max-tokens`, `input-price`, `output-price`, `mode`
+    hint: known here: `url`, `weights`, `adapter`, `threads`, `model`, `aliases`, `key-env`, `timeout`, `total-timeout`, `retries`, `context-tokens`, `temperature`, `max-tokens`, `input-price`, `output-price`, `mode`
 
     error: `ROOT/grail.toml:3:1`: unknown key `timeot`
       |
@@ -123,7 +123,7 @@ fn mistakes_about_models_are_pointed_at() {
       | ^^^^^^
     hint: did you mean `timeout`?
 
-    error: `ROOT/grail.toml:1:1`: missing field `url`
+    error: `ROOT/grail.toml:1:1`: a model needs a `url`, or `weights` if it is on this machine
       |
     1 | [models.local]
       | ^^^^^^^^^^^^^^
@@ -143,7 +143,7 @@ fn mistakes_about_models_are_pointed_at() {
     3 | output-price = nan
       |                ^^^
 
-    error: `ROOT/grail.toml:3:8`: unknown variant `fast`, expected one of `auto`, `direct`, `code`
+    error: `ROOT/grail.toml:3:8`: unknown variant `fast`, expected one of `auto`, `direct`, `code`, `answer`
       |
     3 | mode = "fast"
       |        ^^^^^^

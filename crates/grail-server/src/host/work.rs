@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use grail_agent::artifact::Problem;
 use grail_agent::generate::{Company, GenerateSettings, Generation};
-use grail_agent::{AgentError, DialogueLimits, Mode, Proposal, Workspace, clean_path, models};
+use grail_agent::{AgentError, DialogueLimits, Proposal, Workspace, clean_path, models};
 use grail_model::Recorder;
 use grail_project::{PythonFile, project_path};
 use grail_rules::{Checker, Finding, Layer, ProjectCheck};
@@ -79,10 +79,9 @@ pub(super) async fn generate(
         let settings = GenerateSettings {
             kind: wanted.kind,
             model_name: chosen.name.clone(),
-            mode: match chosen.preferred_mode {
-                Mode::Code => Mode::Code,
-                _ => Mode::Direct,
-            },
+            phase: chosen.phase.clone(),
+            mode: chosen.preferred_mode,
+            form: chosen.form.clone(),
             limits: DialogueLimits { prices: chosen.prices, ..DialogueLimits::default() },
             layers,
             feature: wanted.feature,

@@ -55,17 +55,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let settings = arguments.settings()?;
-    let workshop = Workshop::open()?;
-    look(&workshop.project.root, terminal)?;
-    let progress = Progress::counting("reading events");
     let judges = if arguments.no_types { Judges::Rules } else { Judges::RulesAndTypes };
-    let built =
-        workshop.work(judges, &|events| progress.advance(events as usize), |it| build(it, &settings))?;
-    drop(progress);
-    if !built.frozen.is_known {
-        let made = EventKind::Made { what: "dataset".to_owned(), name: built.frozen.manifest.hash.clone() };
-        keep_event(&workshop.project, made, terminal)?;
-    }
+    let built = build_with(judges, &settings, terminal)?;
     if terminal.format() == Format::Json {
         terminal.json(&json!({
             "dataset": built.frozen.manifest,
@@ -77,6 +68,25 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     }
     tell(&built, terminal)?;
     Ok(Exit::Fine)
+}
+
+/// The dataset as it is built without options, for whoever goes on with it.
+pub(crate) fn build_quietly(terminal: &mut Terminal) -> anyhow::Result<Built> {
+    build_with(Judges::RulesAndTypes, &BuildSettings::default(), terminal)
+}
+
+fn build_with(judges: Judges, settings: &BuildSettings, terminal: &mut Terminal) -> anyhow::Result<Built> {
+    let workshop = Workshop::open()?;
+    look(&workshop.project.root, terminal)?;
+    let progress = Progress::counting("reading events");
+    let built =
+        workshop.work(judges, &|events| progress.advance(events as usize), |it| build(it, settings))?;
+    drop(progress);
+    if !built.frozen.is_known {
+        let made = EventKind::Made { what: "dataset".to_owned(), name: built.frozen.manifest.hash.clone() };
+        keep_event(&workshop.project, made, terminal)?;
+    }
+    Ok(built)
 }
 
 impl Arguments {

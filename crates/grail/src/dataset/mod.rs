@@ -15,6 +15,7 @@ use clap::{Args, Subcommand};
 use grail_flywheel::curate::RuleValidator;
 use grail_flywheel::dataset::build::Surroundings;
 use grail_flywheel::extract::SpecFiles;
+use grail_flywheel::suite;
 use grail_project::Project;
 use grail_rules::{Library, RuleSet};
 use grail_skills::{Catalogue, EVALS_FILE, Evals, Scopes, SkillFolder, Trust, state_folder};
@@ -90,10 +91,14 @@ impl Workshop {
         // An example is judged by the pack of its kind, in force or not: all of them are part of what a dataset was made with.
         let all = RuleArguments { select: vec!["ALL".to_owned()], ..RuleArguments::default() };
         let rules = all.rules_in_force(&project, &library)?;
+        let mut held_out = held_out_prompts(&catalogue);
+        held_out.extend(grail_flywheel::suite::held_out_prompts(&project.root)?);
+        held_out.sort();
+        held_out.dedup();
         Ok(Self {
             trust: Trust::open(state_folder(home.as_deref()).as_deref()),
             specs: SpecFiles::new(&project.root),
-            held_out: held_out_prompts(&catalogue),
+            held_out,
             project,
             library,
             catalogue,
@@ -122,10 +127,10 @@ impl Workshop {
     }
 }
 
-/// The prompts that skills are evaluated with: they are asked of the trained model, so nothing may be learned from them.
-fn held_out_prompts(catalogue: &Catalogue) -> Vec<String> {
+/// The prompts of suites, and those that skills are evaluated with: they are asked of the trained model, so nothing may be learned from them.
+fn held_out_prompts(root: &Path, catalogue: &Catalogue) -> anyhow::Result<Vec<String>> {
     const MAX_EVALS_BYTES: u64 = 4 * 1024 * 1024;
-    let mut prompts = Vec::new();
+    let mut prompts = suite::held_out_prompts(root)?;
     for entry in &catalogue.entries {
         let bytes = SkillFolder::of(&entry.skill).and_then(|folder| folder.read(EVALS_FILE, MAX_EVALS_BYTES));
         let evals = bytes.ok().and_then(|bytes| serde_json::from_slice::<Evals>(&bytes).ok());
@@ -133,5 +138,5 @@ fn held_out_prompts(catalogue: &Catalogue) -> Vec<String> {
     }
     prompts.sort();
     prompts.dedup();
-    prompts
+    Ok(prompts)
 }

@@ -6,7 +6,6 @@ mod rebuild;
 mod show;
 mod stats;
 mod story;
-mod table;
 mod tail;
 
 use std::path::{Path, PathBuf};

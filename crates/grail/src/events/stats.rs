@@ -13,11 +13,11 @@ use grail_flywheel::metrics::{
 };
 use serde_json::json;
 
-use super::table::{Table, sparkline};
 use super::{open_index, project_root, story, tell_empty};
 use crate::Exit;
 use crate::cli::Format;
 use crate::render::{BOLD, Failure, GREEN, RED, RESET, Terminal, YELLOW, count, path_text, visible_line};
+use crate::table::{Table, sparkline};
 
 /// Rows of rules and skills that are shown; JSON has all.
 const MAX_ROWS: usize = 20;

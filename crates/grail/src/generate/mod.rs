@@ -6,11 +6,13 @@ pub(crate) mod watch;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use grail_agent::generate::{Company, GenerateSettings, Generation};
+use grail_agent::models::Choosing;
 use grail_agent::written_tool::with_written_tools;
 use grail_agent::{AgentError, DialogueLimits, Mode, Proposal, ProposalStore, Workspace, models, tools};
 use grail_flywheel::EventKind;
@@ -37,7 +39,8 @@ use crate::render::{Failure, Terminal, visible_line};
 /// tools it asks for, fixed where a rule knows how, and handed back with line and hint where not. You then see the change and its checks:
 /// approve it, reject it, edit it, or simply answer with a correction. Nothing is written before.
 ///
-/// `template` is the model that needs nothing: it fills the kind's template from your sentence. Others are named in `grail.toml`.
+/// `template` is the model that needs nothing: it fills the kind's template from your sentence. Others are named in `grail.toml`, or lie on
+/// this machine: `grail models list` shows them. Without a name it is the project's choice, or the phase that was promoted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   grail generate \"a user profile view with avatar, name and bio\"
@@ -51,7 +54,7 @@ pub struct Arguments {
     /// The kind of artifact, if the sentence does not say
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
-    /// The model: `template`, a name in `grail.toml`, or `replay:FILE`
+    /// The model: `template`, a name in `grail.toml`, `smollm2-135m` or what else was pulled, `local:PATH`, `phase:ID`, or `replay:FILE`
     #[arg(long, value_name = "MODEL", help_heading = "Model")]
     pub model: Option<String>,
     /// How the model uses tools
@@ -101,6 +104,8 @@ pub enum ModeName {
     Direct,
     /// Programs that call tools
     Code,
+    /// No tools: the answer is the file, asked for as in training
+    Answer,
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
@@ -137,11 +142,22 @@ impl Desk {
 fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let workspace = &open.workspace;
     let desk = Desk { runtime: Builder::new_current_thread().enable_all().build()? };
-    let chosen = desk.work(models::choose(workspace, arguments.model.as_deref()))?;
+    let watch = Watch::new();
+    let starting = watch.clone();
+    let chosen = desk.work(models::choose_with(
+        workspace,
+        Choosing {
+            name: arguments.model.as_deref(),
+            intent: Some(&arguments.intent),
+            listener: Arc::new(move |line| starting.say(line)),
+        },
+    ))?;
     let settings = GenerateSettings {
         kind: arguments.kind.clone(),
         model_name: chosen.name.clone(),
+        phase: chosen.phase.clone(),
         mode: arguments.mode.resolve(&chosen),
+        form: chosen.form.clone(),
         limits: DialogueLimits {
             turns: arguments.turns,
             tokens: arguments.tokens,
@@ -158,19 +174,21 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
         .session
         .work_by_spec(arguments.spec.as_deref().map(|path| existing(workspace, path)).transpose()?);
     let reviewer = match arguments.review.as_deref() {
-        None => None,
-        Some("") => Some(desk.work(models::choose(workspace, Some(&chosen.name)))?),
+        // The same one is there already.
+        None | Some("") => None,
         Some(name) => Some(desk.work(models::choose(workspace, Some(name)))?),
     };
-    if reviewer.as_ref().is_some_and(|reviewer| reviewer.name == models::TEMPLATE) {
+    let reviews_itself = arguments.review.as_deref() == Some("");
+    let reviewer_name = reviewer.as_ref().map_or(&chosen.name, |reviewer| &reviewer.name);
+    if arguments.review.is_some() && reviewer_name == models::TEMPLATE {
         let message = "`template` fills in templates; it cannot review";
         return Err(Failure::with_hint(message, "name a model: `--review MODEL`").into());
     }
     let recorder = Recorder::new(chosen.model.as_ref());
-    let watch = Watch::new();
     let notice = |notice: grail_agent::Notice<'_>| watch.hear(notice);
     let approver = TerminalApprover { watch: &watch };
-    let reviewer = reviewer.as_ref().map(|reviewer| reviewer.model.as_ref());
+    let itself = reviews_itself.then(|| chosen.model.as_ref());
+    let reviewer = reviewer.as_ref().map(|reviewer| reviewer.model.as_ref()).or(itself);
     let company = Company { approver: &approver, watch: &notice, reviewer };
     let tools = with_written_tools(workspace, tools::for_generating(workspace)?)?;
     let mut generation =
@@ -309,6 +327,7 @@ impl ModeName {
             Self::Auto => chosen.preferred_mode,
             Self::Direct => Mode::Direct,
             Self::Code => Mode::Code,
+            Self::Answer => Mode::Answer,
         }
     }
 }

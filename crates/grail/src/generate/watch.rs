@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::render::visible_line;
 
+#[derive(Clone)]
 pub(crate) struct Watch {
     bar: Option<ProgressBar>,
 }
@@ -33,6 +34,13 @@ impl Watch {
             Notice::Calling { tool } => format!("calling {}", visible_line(tool)),
             Notice::Retrying { .. } => "something is left to mend".to_owned(),
         });
+    }
+
+    /// What somebody else says of how it goes.
+    pub(crate) fn say(&self, line: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(visible_line(line));
+        }
     }
 
     /// Nothing is left on the screen.

@@ -3,6 +3,7 @@
 //! One file per group of subcommands. What they share is here: the catalogue of the project and of the user, and what is trusted.
 
 mod credentials;
+mod eval;
 mod generate;
 mod install;
 mod invoke;
@@ -49,6 +50,7 @@ pub enum Command {
     New(new::Arguments),
     NewRule(new_rule::Arguments),
     Generate(generate::Arguments),
+    Eval(Box<eval::Arguments>),
     Trust(trust::Arguments),
     Install(install::Arguments),
     Invoke(invoke::Arguments),
@@ -72,6 +74,7 @@ pub fn run(arguments: Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit
         Command::New(arguments) => new::run(&arguments, terminal),
         Command::NewRule(arguments) => new_rule::run(&arguments, terminal),
         Command::Generate(arguments) => generate::run(&arguments, terminal),
+        Command::Eval(arguments) => eval::run(&arguments, terminal),
         Command::Trust(arguments) => trust::run(&arguments, terminal),
         Command::Install(arguments) => install::run(&arguments, terminal),
         Command::Invoke(arguments) => invoke::run(&arguments, terminal),

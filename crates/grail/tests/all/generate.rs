@@ -129,7 +129,7 @@ fn intents_that_cannot_be_worked_on_are_refused() {
     ");
     insta::assert_snapshot!(generate(&scratch, "a badge component", &["--model", "clever"]), @"
     ! error: there is no model `clever`
-    ! hint: there are `template`, `replay:FILE`; `[models.<name>]` in `grail.toml` adds one
+    ! hint: there are `template`, `replay:FILE`, `local:PATH`, `phase:ID`, `smollm2-135m`; `[models.<name>]` in `grail.toml` adds one
     exit 2
     ");
     insta::assert_snapshot!(generate(&scratch, "a badge component", &["--review"]), @"

@@ -90,7 +90,7 @@ fn run(scratch: &Scratch, line: &str) -> String {
 }
 
 /// Ids are made up by chance, hashes follow from what the skills hold, and moments pass.
-fn mask(text: &str) -> String {
+pub(crate) fn mask(text: &str) -> String {
     const MASKS: [(&str, &str); 5] = [
         (r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}  [0-9a-f]{8}", "MOMENT  EVENT"),
         (r"\d{4}-\d{2}-\d{2}T\S+Z", "MOMENT"),

@@ -40,7 +40,16 @@ impl Scratch {
         command.args(arguments).current_dir(self.root()).env("COLUMNS", "100");
         // The skills of whoever runs the tests are not theirs.
         command.env("HOME", self.path("no-home")).env("GRAIL_NO_KEYRING", "1");
-        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CI", "XDG_STATE_HOME"] {
+        for variable in [
+            "NO_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "FORCE_COLOR",
+            "CI",
+            "XDG_STATE_HOME",
+            "XDG_CACHE_HOME",
+            "GRAIL_CACHE",
+        ] {
             command.env_remove(variable);
         }
         command

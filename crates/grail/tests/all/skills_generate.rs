@@ -105,7 +105,7 @@ fn bad_intents_and_models_are_said_so() {
     "#);
     insta::assert_snapshot!(scratch.run(&["skills", "generate", "x", "--model", "nobody"]), @"
     ! error: there is no model `nobody`
-    ! hint: there are `template`, `replay:FILE`; `[models.<name>]` in `grail.toml` adds one
+    ! hint: there are `template`, `replay:FILE`, `local:PATH`, `phase:ID`, `smollm2-135m`; `[models.<name>]` in `grail.toml` adds one
     exit 2
     ");
     insta::assert_snapshot!(scratch.run(&["skills", "generate"]), @"

@@ -1,25 +1,25 @@
 //! Columns and little charts in text.
 
 /// Rows under a heading: the first column to the left, numbers to the right.
-pub(super) struct Table {
+pub(crate) struct Table {
     heading: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn new(heading: &[&str]) -> Self {
+    pub(crate) fn new(heading: &[&str]) -> Self {
         Self { heading: heading.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
     }
 
-    pub(super) fn row(&mut self, cells: Vec<String>) {
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let all = || std::iter::once(&self.heading).chain(&self.rows);
         let width = |column: usize| {
             all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -37,7 +37,7 @@ impl Table {
 }
 
 /// Shares between 0 and 1 as a line of bars; `·` where there is none.
-pub(super) fn sparkline(shares: impl Iterator<Item = Option<f64>>) -> String {
+pub(crate) fn sparkline(shares: impl Iterator<Item = Option<f64>>) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let bar = |share: f64| BARS[((share.clamp(0.0, 1.0) * 8.0) as usize).min(7)];
     shares.map(|share| share.map_or('·', bar)).collect()

@@ -1,0 +1,58 @@
+//! What would make answers better: measured on one half, confirmed on the other.
+
+use std::sync::Arc;
+
+use grail_agent::evaluate::EvaluateSettings;
+use grail_agent::improve::{ImproveSettings, Lever, improve_contender};
+use grail_model::{Scripted, Step};
+
+use crate::pupil::{Pupil, Say, suite};
+use crate::sample::Sample;
+
+fn settings() -> EvaluateSettings {
+    EvaluateSettings { types: false, render: false, ..EvaluateSettings::with_seeds(1) }
+}
+
+/// A component without its annotation: a rule says so, and its fix is safe.
+const BARE: &str = "```python\ndef Card(*, title: str):\n    print(title)\n    return 1\n```";
+
+#[tokio::test]
+async fn a_text_that_helps_is_accepted_on_the_half_that_did_not_choose_it() {
+    let sample = Sample::new(&[]);
+    let suite = suite(40);
+    let pupil = Pupil::new(&sample, &suite, |id, request| {
+        let is_told = request.messages[0].content.contains("## Missed most often");
+        if id.starts_with("service") || is_told { Say::Right } else { Say::Text(BARE.to_owned()) }
+    });
+    let settings = ImproveSettings { evaluate: settings(), proposer: None, candidates: 2 };
+    let found = improve_contender(&sample.workspace, &suite, pupil.contender("pupil"), &settings, &|_, _| {})
+        .await
+        .unwrap();
+    let text = found.levers.iter().find(|report| report.lever == Lever::SkillText).unwrap();
+    assert!(text.accepted, "{text:?}");
+    assert_eq!(text.gained.unwrap().estimate, 1.0);
+    assert_eq!(text.confirmed.unwrap().estimate, 1.0);
+    assert!(text.cost.answers > 20, "{:?}", text.cost);
+    assert_eq!(found.texts.len(), 1);
+    assert_eq!(found.texts[0].skill, "tdom-components");
+    assert_eq!(found.levers.last().unwrap().lever, Lever::Training);
+}
+
+#[tokio::test]
+async fn a_text_that_a_model_proposes_has_to_win_as_well() {
+    let sample = Sample::new(&[]);
+    let suite = suite(24);
+    let pupil = Pupil::new(&sample, &suite, |id, _| {
+        if id.starts_with("service") { Say::Right } else { Say::Text(BARE.to_owned()) }
+    });
+    let proposer = Scripted::new([Step::Say("```markdown\n# Cards\nBe brief.\n```".to_owned())]);
+    let settings = ImproveSettings { evaluate: settings(), proposer: Some(&proposer), candidates: 1 };
+    let found = improve_contender(&sample.workspace, &suite, pupil.contender("pupil"), &settings, &|_, _| {})
+        .await
+        .unwrap();
+    let text = found.levers.iter().find(|report| report.lever == Lever::SkillText).unwrap();
+    assert!(!text.accepted && found.texts.is_empty());
+    assert_eq!(text.next, "none of them gained anything; leave the text as it is");
+    let asked = Arc::new(proposer.asked());
+    assert!(asked[0].messages[1].content.contains("def Card(*, title: str)"));
+}

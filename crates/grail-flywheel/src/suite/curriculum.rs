@@ -1,0 +1,116 @@
+//! Intents to begin with: what a project could have asked for, so that there is something to learn from before anybody has worked with Grail.
+//!
+//! They are put together from things, fields and wordings in `suites/curriculum.toml`, the same ones every time. None of them is about a thing of the
+//! held-out suite, has one of its sets of fields, or is worded like it; a test compares them by the measure of the split.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::FlywheelError;
+use crate::statistics::Draws;
+
+const TEXT: &str = include_str!("../../suites/curriculum.toml");
+
+/// Something to ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Intent {
+    /// The kind of artifact that is asked for.
+    pub kind: String,
+    pub intent: String,
+    pub thing: String,
+    pub fields: Vec<String>,
+    /// Which of the kind's wordings it is, from 0.
+    pub wording: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    kinds: Vec<WrittenKind>,
+    things: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenKind {
+    kind: String,
+    /// How often it is asked for in all.
+    count: usize,
+    /// The most fields that are asked for.
+    #[serde(default = "most_fields")]
+    fields: usize,
+    wordings: Vec<String>,
+}
+
+fn most_fields() -> usize {
+    4
+}
+
+/// All intents, in an order of which every beginning is balanced between the kinds.
+pub fn curriculum() -> Result<Vec<Intent>, FlywheelError> {
+    let written: Written = toml::from_str(TEXT).map_err(|error| {
+        FlywheelError::refused(format!("`curriculum.toml`: {error}"), "this is a fault of Grail's own data")
+    })?;
+    let things: Vec<(&String, &Vec<String>)> = written.things.iter().collect();
+    let mut intents: Vec<(f64, Intent)> = Vec::new();
+    for (place, kind) in written.kinds.iter().enumerate() {
+        for number in 0..kind.count {
+            let when = (number as f64 + 0.5) / kind.count as f64;
+            intents.push((when, intent(kind, place, number, &things)));
+        }
+    }
+    // Stable: at the same moment, in the order of the file.
+    intents.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut said = BTreeSet::new();
+    let intents = intents.into_iter().map(|(_, intent)| intent);
+    Ok(intents.filter(|intent| said.insert(intent.intent.clone())).collect())
+}
+
+fn intent(kind: &WrittenKind, place: usize, number: usize, things: &[(&String, &Vec<String>)]) -> Intent {
+    // Every kind goes through the things in an order of its own; a prime that does not divide their number meets all of them.
+    let (thing, pool) = things[(number * 37 + place * 11) % things.len()];
+    let wording = (number + number / things.len()) % kind.wordings.len();
+    let mut draws = Draws::new((place * 10_000 + number) as u64);
+    let most = kind.fields.min(pool.len());
+    let count = 2 + draws.below(most - 1);
+    let mut chosen: Vec<usize> = (0..pool.len()).collect();
+    while chosen.len() > count {
+        chosen.remove(draws.below(chosen.len()));
+    }
+    let fields: Vec<String> = chosen.into_iter().map(|field| pool[field].clone()).collect();
+    let intent = worded(&kind.wordings[wording], thing, &fields);
+    let fields = if kind.wordings[wording].contains("{fields}") { fields } else { Vec::new() };
+    Intent { kind: kind.kind.clone(), intent, thing: thing.clone(), fields, wording }
+}
+
+fn worded(wording: &str, thing: &str, fields: &[String]) -> String {
+    let class: String = thing.split(' ').map(capitalised).collect();
+    let several = match thing.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{stem}ies"),
+        _ => format!("{thing}s"),
+    };
+    let listed = match fields {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    };
+    wording
+        .replace("{a Thing}", &with_article(&class))
+        .replace("{Thing}", &class)
+        .replace("{a}", &with_article(thing))
+        .replace("{things}", &several)
+        .replace("{thing}", thing)
+        .replace("{id}", &format!("{{{}_id}}", thing.replace(' ', "_")))
+        .replace("{fields}", &listed)
+}
+
+fn with_article(word: &str) -> String {
+    let is_open = word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {word}", if is_open { "an" } else { "a" })
+}
+
+fn capitalised(word: &str) -> String {
+    let mut characters = word.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}

@@ -1,0 +1,195 @@
+//! Suites: read with care, and far from everything that is learned from.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use grail_flywheel::likeness::plain_shingles;
+use grail_flywheel::split::{SplitSettings, nearest_held_out};
+use grail_flywheel::suite::{
+    Group, HELD_OUT, Intent, QUICK, Suite, SuitePrompt, builtin, curriculum, held_out_prompts, list_suites,
+    load_suite, parse_suite,
+};
+
+use crate::dataset::positive;
+
+fn held_out() -> Suite {
+    builtin(HELD_OUT).unwrap().unwrap()
+}
+
+#[test]
+fn the_built_in_suite_is_large_and_of_every_kind() {
+    let suite = held_out();
+    assert!(suite.prompts.len() >= 120, "{}", suite.prompts.len());
+    let count =
+        |wanted: &dyn Fn(&SuitePrompt) -> bool| suite.prompts.iter().filter(|prompt| wanted(prompt)).count();
+    assert!(count(&|prompt| prompt.group == Group::UnseenPattern) >= 20);
+    for kind in ["view", "component", "service"] {
+        assert!(count(&|prompt| prompt.kind == kind) >= 24, "{kind}");
+    }
+    assert_eq!(
+        suite.kinds(),
+        [
+            "asgi-middleware",
+            "component",
+            "factory",
+            "fixture",
+            "route",
+            "service",
+            "tdom-middleware",
+            "test",
+            "view",
+        ]
+    );
+    // Everything is checked beyond the rules, and every page for its HTML.
+    assert_eq!(count(&|prompt| prompt.checks.is_empty()), 0);
+    let is_page = |prompt: &SuitePrompt| matches!(prompt.kind.as_str(), "view" | "component");
+    assert_eq!(count(&|prompt| is_page(prompt) != prompt.checks.balanced_html), 0);
+    let families: BTreeSet<(&str, &str)> =
+        suite.prompts.iter().map(|prompt| (prompt.kind.as_str(), prompt.family.as_str())).collect();
+    assert!(families.len() >= 30, "{}", families.len());
+}
+
+#[test]
+fn prompts_of_the_suite_are_not_alike() {
+    let suite = held_out();
+    let shingles: Vec<_> = suite.prompts.iter().map(|prompt| plain_shingles(&prompt.prompt)).collect();
+    for one in 0..shingles.len() {
+        for other in one + 1..shingles.len() {
+            let alike = shingles[one].jaccard(&shingles[other]);
+            assert!(alike < 0.7, "{} and {}: {alike}", suite.prompts[one].id, suite.prompts[other].id);
+        }
+    }
+}
+
+#[test]
+fn the_quick_suite_is_a_fair_part_of_it() {
+    let (quick, all) = (builtin(QUICK).unwrap().unwrap(), held_out());
+    assert_eq!(quick.prompts.len(), 40);
+    assert!(quick.prompts.iter().all(|prompt| all.get(&prompt.id) == Some(prompt)));
+    assert_ne!(quick.hash, all.hash);
+    assert!(quick.kinds().len() >= 8);
+    let unseen = quick.prompts.iter().filter(|prompt| prompt.group == Group::UnseenPattern).count();
+    assert!((5..=12).contains(&unseen), "{unseen}");
+}
+
+#[test]
+fn no_intent_of_the_curriculum_is_near_the_suite() {
+    let intents = curriculum().unwrap();
+    assert!(intents.len() >= 400, "{}", intents.len());
+    let prompts: Vec<String> = held_out().prompts.into_iter().map(|prompt| prompt.prompt).collect();
+    let examples: Vec<_> = intents.iter().map(|intent| positive(&intent.intent, "x = 1\n")).collect();
+    let highest = nearest_held_out(&examples, &prompts)
+        .into_iter()
+        .max_by(|one, other| one.2.total_cmp(&other.2))
+        .map(|(example, prompt, similarity)| (similarity, intents[example].intent.as_str(), prompt))
+        .unwrap();
+    // Far below what the split calls near.
+    assert!(highest.0 < 0.5 && highest.0 < SplitSettings::default().threshold, "{highest:?}");
+}
+
+#[test]
+fn things_and_sets_of_fields_of_the_suite_are_not_in_the_curriculum() {
+    let intents = curriculum().unwrap();
+    let suite = held_out();
+    let set =
+        |fields: &[String]| fields.iter().map(|field| field.replace(' ', "_")).collect::<BTreeSet<String>>();
+    let learned: BTreeSet<BTreeSet<String>> = intents.iter().map(|intent| set(&intent.fields)).collect();
+    let things: BTreeSet<&str> = intents.iter().map(|intent| intent.thing.as_str()).collect();
+    for prompt in suite.prompts.iter().filter(|prompt| prompt.group == Group::SeenPattern) {
+        let fields = set(&prompt.checks.parameters);
+        assert!(fields.is_empty() || !learned.contains(&fields), "{}", prompt.id);
+        let name = prompt.checks.name.as_deref().unwrap_or_default();
+        let kind_words = ["card", "badge", "panel", "banner", "service", "middleware"];
+        let is_thing = |word: &str| !kind_words.contains(&word) && things.contains(word);
+        assert!(!name.split(' ').any(is_thing), "{}: {name}", prompt.id);
+    }
+}
+
+#[test]
+fn the_curriculum_is_the_same_every_time_and_balanced_from_its_beginning() {
+    let intents = curriculum().unwrap();
+    assert_eq!(intents, curriculum().unwrap());
+    let distinct: BTreeSet<&str> = intents.iter().map(|intent| intent.intent.as_str()).collect();
+    assert_eq!(distinct.len(), intents.len());
+    let share = |intents: &[Intent], kind: &str| {
+        intents.iter().filter(|intent| intent.kind == kind).count() as f64 / intents.len() as f64
+    };
+    for kind in ["view", "component", "service", "asgi-middleware", "tdom-middleware", "route"] {
+        let (beginning, all) = (share(&intents[..100], kind), share(&intents, kind));
+        assert!((beginning - all).abs() < 0.03, "{kind}: {beginning} and {all}");
+    }
+    assert!(intents.iter().all(|intent| !intent.intent.contains("{thing") && !intent.intent.contains("{a")));
+}
+
+#[test]
+fn prompts_of_every_suite_are_held_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let builtin = held_out_prompts(root).unwrap();
+    assert_eq!(builtin.len(), held_out().prompts.len());
+    fs::create_dir_all(root.join(".grail/suites")).unwrap();
+    fs::create_dir_all(root.join("evals")).unwrap();
+    fs::write(
+        root.join(".grail/suites/shop.toml"),
+        "name = \"shop\"\n[[prompts]]\nid = \"a\"\nkind = \"view\"\nprompt = \"Show the basket\"\n",
+    )
+    .unwrap();
+    fs::write(
+        root.join("evals/other.json"),
+        r#"{"name": "other", "prompts": [{"id": "b", "kind": "view", "prompt": "Show the till"}]}"#,
+    )
+    .unwrap();
+    fs::write(root.join("evals/results.json"), "[1, 2]").unwrap();
+    let all = held_out_prompts(root).unwrap();
+    assert_eq!(all.len(), builtin.len() + 2);
+    assert!(all.iter().any(|prompt| prompt == "Show the basket"));
+    assert_eq!(list_suites(root).unwrap().len(), 4);
+    assert_eq!(load_suite(root, "shop").unwrap().prompts[0].group, Group::SeenPattern);
+    assert_eq!(load_suite(root, "evals/other.json").unwrap().name, "other");
+    let error = load_suite(root, "shoes").unwrap_err();
+    assert_eq!(error.to_string(), "there is no suite `shoes`");
+    assert!(
+        error.hint().unwrap().starts_with("there are shop, other, held-out, quick"),
+        "{:?}",
+        error.hint()
+    );
+    // A suite that cannot be read is no reason to learn from it.
+    fs::write(root.join(".grail/suites/broken.toml"), "name = ").unwrap();
+    assert!(held_out_prompts(root).is_err());
+}
+
+#[test]
+fn suites_with_mistakes_are_refused_with_what_is_wrong() {
+    let prompt = |text: &str| format!("{{\"name\": \"s\", \"prompts\": [{text}]}}");
+    let cases = [
+        (prompt(""), "there is no prompt"),
+        (prompt(r#"{"id": "a b", "kind": "view", "prompt": "x"}"#), "`a b` is no name of a prompt"),
+        (prompt(r#"{"id": "a", "kind": "view", "prompt": " "}"#), "the prompt of `a` cannot be asked"),
+        (prompt(r#"{"id": "a", "kind": "view", "prompt": "x\u0007"}"#), "the prompt of `a` cannot be asked"),
+        (prompt(r#"{"id": "a", "kind": "", "prompt": "x"}"#), "`a` does not say which kind"),
+        (
+            prompt(
+                r#"{"id": "a", "kind": "view", "prompt": "x"}, {"id": "a", "kind": "view", "prompt": "y"}"#,
+            ),
+            "two prompts are called `a`",
+        ),
+        (prompt(r#"{"id": "a", "kind": "view", "prompt": "x", "cheks": {}}"#), "unknown field `cheks`"),
+        (prompt(r#"{"id": "a", "kind": "view", "prompt": "x", "checks": {"name": 3}}"#), "invalid type"),
+    ];
+    for (text, expected) in cases {
+        let error = parse_suite("s.json", &text).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(error.to_string().starts_with("`s.json`: ") && error.hint().is_some());
+    }
+    assert!(parse_suite("s.toml", "name = 1").is_err());
+}
+
+#[test]
+fn the_hash_follows_from_the_prompts_alone() {
+    let suite = held_out();
+    let mut shuffled = suite.prompts.clone();
+    shuffled.reverse();
+    assert_eq!(Suite::new("other", "", shuffled.clone()).hash, suite.hash);
+    shuffled[0].prompt.push('!');
+    assert_ne!(Suite::new("held-out", "", shuffled).hash, suite.hash);
+}

@@ -1,0 +1,160 @@
+//! `grail improve`: what would make answers better, the cheapest first.
+
+use clap::Args;
+use grail_agent::Workspace;
+use grail_agent::evaluate::CURRENT;
+use grail_agent::improve::{ImproveSettings, Improvements, Lever, LeverReport, SkillCandidate, improve};
+use grail_agent::models;
+use grail_flywheel::phase::Phases;
+use grail_flywheel::suite::{HELD_OUT, load_suite};
+use grail_project::{ChangeSet, FileChange, NewFile, read_source, write_changes};
+use grail_rules::Origin;
+use grail_skills::{MAX_SKILL_BYTES, SKILL_FILE};
+use serde_json::json;
+
+use crate::Exit;
+use crate::asking::{AskingArguments, AskingBar, Desk};
+use crate::cli::Format;
+use crate::compare::show::difference;
+use crate::memory::open_workspace;
+use crate::render::{BOLD, GREEN, RESET, Terminal, count, visible_line};
+
+/// Rules that are shown; JSON has all.
+const MAX_RULES: usize = 8;
+
+/// Look at what fails, and try what would mend it, the cheapest first
+///
+/// In this order, each on prompts that nothing was learned from: fixes that rules have and that are not applied unasked; another text of the
+/// skill, proposed from the failures by templates or by a model; training. A text is chosen on one half of the prompts and has to win on the
+/// other. Every lever is told with what it gained and what it cost. Nothing is changed without `--write`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  grail improve
+  grail improve template --suite quick --seeds 1
+  grail improve smollm2-135m --proposer local --write")]
+pub struct Arguments {
+    /// The phase or model; without it, the phase that answers, else the project's model
+    #[arg(value_name = "PHASE|MODEL")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub asking: AskingArguments,
+    /// The model that proposes texts; without it, the rules that were broken most are added with an example each
+    #[arg(long, value_name = "MODEL", help_heading = "Texts")]
+    pub proposer: Option<String>,
+    /// How many texts are tried for each skill
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Texts")]
+    pub candidates: usize,
+    /// Write texts that won into the project's own skills
+    #[arg(long, help_heading = "Texts")]
+    pub write: bool,
+}
+
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    let open = open_workspace()?;
+    let result = look(arguments, &open.workspace, terminal);
+    open.finish(terminal)?;
+    result
+}
+
+fn look(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    let root = &workspace.project.root;
+    let learn = &workspace.project.config.learn;
+    let evaluate = arguments.asking.settings(learn.seeds)?;
+    let suite_name = arguments.asking.suite.as_deref().or(learn.suite.as_deref()).unwrap_or(HELD_OUT);
+    let suite = load_suite(root, suite_name)?;
+    let name = match &arguments.name {
+        Some(name) => name.clone(),
+        None if Phases::new(root).current()?.phase.is_some() => CURRENT.to_owned(),
+        None => {
+            workspace.project.config.generate.model.clone().unwrap_or_else(|| models::TEMPLATE.to_owned())
+        }
+    };
+    let (desk, bar) = (Desk::open()?, AskingBar::new());
+    let proposer = match arguments.proposer.as_deref() {
+        Some(proposer) => Some(desk.work(models::choose(workspace, Some(proposer)))?),
+        None => None,
+    };
+    let settings = ImproveSettings {
+        evaluate,
+        proposer: proposer.as_ref().map(|chosen| chosen.model.as_ref()),
+        candidates: arguments.candidates,
+    };
+    let found = desk.work(improve(workspace, &suite, &name, &settings, &|who, progress| {
+        bar.advance(who, progress);
+    }))?;
+    drop(bar);
+    match terminal.format() {
+        Format::Json => terminal.json(&json!({"improvements": found}))?,
+        Format::Text => tell(&found, terminal)?,
+    }
+    if arguments.write {
+        for candidate in &found.texts {
+            write(candidate, workspace, terminal)?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn tell(found: &Improvements, terminal: &mut Terminal) -> anyhow::Result<()> {
+    terminal.line(format_args!("{BOLD}{}{RESET}", visible_line(&found.arm)))?;
+    for failing in found.failures.iter().take(MAX_RULES) {
+        let answers = count(usize::try_from(failing.answers).unwrap_or(usize::MAX), "answer");
+        terminal.line(format_args!(
+            "  {} breaks {answers}, {} of them alone",
+            visible_line(&failing.rule),
+            failing.alone
+        ))?;
+    }
+    if found.failures.is_empty() {
+        terminal.line(format_args!("  nothing fails"))?;
+    }
+    terminal.line(format_args!(""))?;
+    for (number, report) in found.levers.iter().enumerate() {
+        lever(number + 1, report, terminal)?;
+    }
+    Ok(())
+}
+
+fn lever(number: usize, report: &LeverReport, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let name = match report.lever {
+        Lever::Fix => "fix",
+        Lever::SkillText => "skill text",
+        Lever::Training => "training",
+    };
+    let mark = if report.accepted { format!(" {GREEN}wins{RESET}") } else { String::new() };
+    terminal.line(format_args!("{number}. {BOLD}{name}{RESET}{mark}: {}", visible_line(&report.what)))?;
+    if let Some(gained) = &report.gained {
+        terminal.line(format_args!("   gained {}", difference(gained)))?;
+    }
+    if let Some(confirmed) = &report.confirmed {
+        terminal.line(format_args!("   on the other half {}", difference(confirmed)))?;
+    }
+    if report.cost.answers > 0 {
+        let answers = count(report.cost.answers, "answer");
+        terminal.line(format_args!("   cost {answers}, {} tokens", report.cost.output_tokens))?;
+    }
+    terminal.line(format_args!("   {}", visible_line(&report.next)))
+}
+
+/// Puts a text that won into its skill, if that is the project's. What stands before the text stays.
+fn write(candidate: &SkillCandidate, workspace: &Workspace, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let name = visible_line(&candidate.skill);
+    let entry = workspace.catalogue.entry(&candidate.skill)?;
+    if entry.skill.origin != Origin::Project {
+        return terminal.note(format_args!(
+            "`{name}` is not the project's own skill, so its text is not changed; copy it to `.agents/skills/{name}` first"
+        ));
+    }
+    let path = entry.skill.folder.join(SKILL_FILE);
+    let before = read_source(&path, MAX_SKILL_BYTES)?;
+    let old = before.source.text().to_owned();
+    let head =
+        old.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n")).map_or("", |end| &old[..end + 9]);
+    let text = format!("{head}{}\n", candidate.text.trim());
+    let after = Some(NewFile { path, text });
+    let changes = ChangeSet { changes: vec![FileChange { before: Some(before), after, explicit: false }] };
+    write_changes(&changes, &workspace.project.root)?;
+    terminal.note(format_args!(
+        "changed `{SKILL_FILE}` of `{name}`; look at it and trust it again: `grail skills trust {name}`"
+    ))
+}
