@@ -4,3 +4,8 @@
 mod support;
 
 mod opening;
+mod train_data;
+mod train_gradients;
+mod train_objective;
+mod train_run;
+mod train_toy;

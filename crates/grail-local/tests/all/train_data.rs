@@ -54,6 +54,7 @@ fn a_pair_is_two_answers_to_one_prompt() {
 fn a_template_that_rewrites_the_prompt_is_refused() {
     let (mut encoder, folder) = encoder(100);
     encoder.template = ChatTemplate::new("{{ messages|length }}{{ messages[-1].content }}", "", "");
-    let error = encoder.examples(&lines(folder.path(), "rows", &[example("a", "b", 1.0)])).unwrap_err().to_string();
+    let error =
+        encoder.examples(&lines(folder.path(), "rows", &[example("a", "b", 1.0)])).unwrap_err().to_string();
     assert!(error.contains("writes the prompt differently once it is answered"), "{error}");
 }

@@ -51,7 +51,10 @@ fn losses_and_gradients_are_those_of_a_plain_network_in_double_precision() {
         for ((sample, losses), importance) in samples.iter().zip(&losses).zip(&importance) {
             let expected = plain.losses(sample).unwrap();
             for (found, expected) in losses.iter().zip(expected.to_vec1::<f64>().unwrap()) {
-                assert!((f64::from(*found) - expected).abs() < 2e-4, "{architecture}: {found} for {expected}");
+                assert!(
+                    (f64::from(*found) - expected).abs() < 2e-4,
+                    "{architecture}: {found} for {expected}"
+                );
             }
             let importance: Vec<f64> = importance.iter().map(|value| f64::from(*value)).collect();
             let importance = Tensor::new(importance, &Device::Cpu).unwrap();
@@ -59,9 +62,11 @@ fn losses_and_gradients_are_those_of_a_plain_network_in_double_precision() {
         }
         let expected = total.backward().unwrap();
         for ((name, _, _), found) in tuned.matrices().iter().zip(&gradients) {
-            let expected = expected.get(&plain.adapter[name]).unwrap().flatten_all().unwrap().to_vec1::<f64>().unwrap();
+            let expected =
+                expected.get(&plain.adapter[name]).unwrap().flatten_all().unwrap().to_vec1::<f64>().unwrap();
             let size = expected.iter().map(|value| value * value).sum::<f64>().sqrt();
-            let distance = expected.iter().zip(found).map(|(a, b)| (a - f64::from(*b)).powi(2)).sum::<f64>().sqrt();
+            let distance =
+                expected.iter().zip(found).map(|(a, b)| (a - f64::from(*b)).powi(2)).sum::<f64>().sqrt();
             assert!(size > 1e-3, "{architecture} {name}: the gradient is nothing");
             assert!(distance < 2e-4 * size, "{architecture} {name}: off by {distance} of {size}");
         }
@@ -81,7 +86,8 @@ fn gradients_are_the_slopes_of_the_loss() {
     for _ in 0..5 {
         let direction: Vec<Vec<f32>> =
             start.iter().map(|numbers| numbers.iter().map(|_| random.next()).collect()).collect();
-        let expected: f64 = gradients.iter().flatten().zip(direction.iter().flatten()).map(|(a, b)| f64::from(a * b)).sum();
+        let expected: f64 =
+            gradients.iter().flatten().zip(direction.iter().flatten()).map(|(a, b)| f64::from(a * b)).sum();
         let mut loss_at = |distance: f32| -> f64 {
             for ((numbers, start), direction) in tuned.numbers_mut().iter_mut().zip(&start).zip(&direction) {
                 for ((number, start), direction) in numbers.iter_mut().zip(start).zip(direction) {
@@ -123,8 +129,10 @@ fn only_tokens_of_the_answer_are_predicted() {
     let tuned = tuned(&weights, None);
     let whole = Sample { answer: 1, ..samples()[0].clone() };
     let part = samples()[0].clone();
-    let (whole_losses, part_losses) =
-        (tuned.losses(std::slice::from_ref(&whole)).unwrap(), tuned.losses(std::slice::from_ref(&part)).unwrap());
+    let (whole_losses, part_losses) = (
+        tuned.losses(std::slice::from_ref(&whole)).unwrap(),
+        tuned.losses(std::slice::from_ref(&part)).unwrap(),
+    );
     assert_eq!((whole_losses[0].len(), part_losses[0].len()), (16, 8));
     for (whole, part) in whole_losses[0][8..].iter().zip(&part_losses[0]) {
         assert!((whole - part).abs() < 1e-5);
@@ -169,7 +177,8 @@ impl<'a> Plain<'a> {
             output = output.broadcast_add(&self.weight(&format!("{name}.bias"))?)?;
         }
         let Some(down) = self.adapter.get(&format!("{name}.lora_a")) else { return Ok(output) };
-        let low = rows.matmul(down.as_tensor())?.matmul(self.adapter[&format!("{name}.lora_b")].as_tensor())?;
+        let low =
+            rows.matmul(down.as_tensor())?.matmul(self.adapter[&format!("{name}.lora_b")].as_tensor())?;
         output + (low * f64::from(SCALE))?
     }
 
@@ -187,7 +196,9 @@ impl<'a> Plain<'a> {
         let (_, positions, size) = heads.dims3()?;
         let frequencies = self.weights.config().inverse_frequencies();
         let angles: Vec<f64> = (0..positions)
-            .flat_map(|position| frequencies.iter().map(move |frequency| position as f64 * f64::from(*frequency)))
+            .flat_map(|position| {
+                frequencies.iter().map(move |frequency| position as f64 * f64::from(*frequency))
+            })
             .collect();
         let angles = Tensor::from_vec(angles, (positions, size / 2), &Device::Cpu)?;
         let (cosines, sines) = (angles.cos()?, angles.sin()?);

@@ -39,7 +39,11 @@ fn the_importance_in_a_pair_is_the_slope_of_its_loss() {
             at(&losses).loss
         };
         let slope = (moved(1.0 / 1024.0) - moved(-1.0 / 1024.0)) * 512.0;
-        assert!((slope - f64::from(found[token])).abs() < 1e-5, "token {token}: {slope} for {}", found[token]);
+        assert!(
+            (slope - f64::from(found[token])).abs() < 1e-5,
+            "token {token}: {slope} for {}",
+            found[token]
+        );
     }
 }
 

@@ -51,18 +51,25 @@ fn run(settings: &Settings) -> grail_local::Result<(Summary, Vec<Event>)> {
 
 fn rows(count: usize) -> Vec<Value> {
     let words = ["red", "green", "blue", "black", "white"];
-    (0..count).map(|index| example(&format!("{index}?"), &format!("{} {index}.", words[index % 5]), 1.0)).collect()
+    (0..count)
+        .map(|index| example(&format!("{index}?"), &format!("{} {index}.", words[index % 5]), 1.0))
+        .collect()
 }
 
 fn losses(events: &[Event]) -> Vec<f64> {
-    events.iter().filter_map(|event| if let Event::Step { loss, .. } = event { Some(*loss) } else { None }).collect()
+    events
+        .iter()
+        .filter_map(|event| if let Event::Step { loss, .. } = event { Some(*loss) } else { None })
+        .collect()
 }
 
 fn adapter(folder: &Path) -> Vec<(String, Vec<usize>, Vec<f32>)> {
     let tensors = candle_core::safetensors::load(folder, &Device::Cpu).unwrap();
     let mut tensors: Vec<_> = tensors
         .into_iter()
-        .map(|(name, tensor)| (name, tensor.dims().to_vec(), tensor.flatten_all().unwrap().to_vec1().unwrap()))
+        .map(|(name, tensor)| {
+            (name, tensor.dims().to_vec(), tensor.flatten_all().unwrap().to_vec1().unwrap())
+        })
         .collect();
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
     tensors
@@ -205,7 +212,9 @@ fn the_adapter_is_written_as_mlx_and_peft_read_it() {
     let mut scene = Scene::new(&rows(8));
     scene.settings.layers = Some(2);
     let (summary, _) = scene.run();
-    let read = |file: &str| -> Value { serde_json::from_slice(&fs::read(summary.adapter.join(file)).unwrap()).unwrap() };
+    let read = |file: &str| -> Value {
+        serde_json::from_slice(&fs::read(summary.adapter.join(file)).unwrap()).unwrap()
+    };
     let mlx = adapter(&summary.adapter.join("adapters.safetensors"));
     assert_eq!(mlx.len(), 2 * 7 * 2);
     assert_eq!(mlx[0].0, "model.layers.1.mlp.down_proj.lora_a");
@@ -237,9 +246,15 @@ fn events_tell_how_it_goes() {
     let expected = "start step step step step step checkpoint step step step step step checkpoint step step checkpoint done";
     assert_eq!(names, expected.split(' ').map(|name| json!(name)).collect::<Vec<_>>());
     let start = json!(events[0]);
-    assert_eq!((&start["examples"], &start["valid"], &start["iterations"]), (&json!(8), &json!(8), &json!(12)));
+    assert_eq!(
+        (&start["examples"], &start["valid"], &start["iterations"]),
+        (&json!(8), &json!(8), &json!(12))
+    );
     let step = json!(events[1]);
-    assert_eq!((&step["stage"], &step["step"], &step["iterations"]), (&json!("examples"), &json!(1), &json!(12)));
+    assert_eq!(
+        (&step["stage"], &step["step"], &step["iterations"]),
+        (&json!("examples"), &json!(1), &json!(12))
+    );
     for field in ["loss", "learning_rate", "gradient_norm", "tokens_per_second", "eta_seconds", "seconds"] {
         assert!(step[field].is_number(), "{field}: {step}");
     }
@@ -267,7 +282,9 @@ fn pairs_move_the_chosen_answer_away_from_the_rejected_one() {
         let (_, events) = run(&Settings { output: scene.folder.path().join(output), ..settings }).unwrap();
         let valid: Vec<f64> = events
             .iter()
-            .filter_map(|event| if let Event::Checkpoint { valid_loss, .. } = event { *valid_loss } else { None })
+            .filter_map(
+                |event| if let Event::Checkpoint { valid_loss, .. } = event { *valid_loss } else { None },
+            )
             .collect();
         margins.push((valid[0], *valid.last().unwrap()));
         let stages: Vec<Stage> = events
@@ -286,9 +303,14 @@ fn a_run_that_diverges_stops_and_says_what_to_do() {
     scene.settings.learning_rate = 1e30;
     scene.settings.warmup = Some(0);
     let refusal = scene.refusal();
-    assert!(refusal.starts_with("what step 2 computed cannot be used for training: the loss is "), "{refusal}");
     assert!(
-        refusal.ends_with("; lower `learning_rate` (1e30) or `scale` (4), or raise `warmup`; there is no checkpoint yet"),
+        refusal.starts_with("what step 2 computed cannot be used for training: the loss is "),
+        "{refusal}"
+    );
+    assert!(
+        refusal.ends_with(
+            "; lower `learning_rate` (1e30) or `scale` (4), or raise `warmup`; there is no checkpoint yet"
+        ),
         "{refusal}"
     );
 }
@@ -322,7 +344,9 @@ fn rows_that_are_no_examples_are_refused_with_their_line() {
          one format"
     );
     assert_eq!(
-        refusal(json!({"messages": [{"role": "assistant", "content": "x"}, {"role": "user", "content": "x"}]})),
+        refusal(
+            json!({"messages": [{"role": "assistant", "content": "x"}, {"role": "user", "content": "x"}]})
+        ),
         "line 5 of `…/train.jsonl` cannot be used for training: its last message is by `user`, and only answers of the `assistant` are \
          learned"
     );
@@ -349,7 +373,10 @@ fn memory_that_does_not_suffice_is_told_before_the_run() {
 fn settings_that_make_no_sense_are_refused() {
     let mut scene = Scene::new(&rows(8));
     scene.settings.rank = 0;
-    assert_eq!(scene.refusal(), "the setting `rank` cannot be used for training: it is 0, and must be at least 1 and at most 1024");
+    assert_eq!(
+        scene.refusal(),
+        "the setting `rank` cannot be used for training: it is 0, and must be at least 1 and at most 1024"
+    );
     let file = scene.folder.path().join("settings.json");
     fs::write(&file, r#"{"model": "m", "output": "o", "learningrate": 1}"#).unwrap();
     let error = Settings::read(&file).unwrap_err().to_string();

@@ -48,7 +48,8 @@ pub(crate) fn model(architecture: &str) -> TempDir {
         ] {
             let prefix = format!("model.layers.{layer}.{name}");
             add(format!("{prefix}.weight"), &[outputs, inputs], 0.0, 1.5 / (inputs as f32).sqrt());
-            if architecture == "qwen2" && ["q_proj", "k_proj", "v_proj"].iter().any(|end| name.ends_with(end)) {
+            if architecture == "qwen2" && ["q_proj", "k_proj", "v_proj"].iter().any(|end| name.ends_with(end))
+            {
                 add(format!("{prefix}.bias"), &[outputs], 0.0, 0.5);
             }
         }
@@ -119,9 +120,7 @@ fn tokenizer() -> Value {
         };
         vocabulary.insert(character.to_string(), json!(byte));
     }
-    let added = |id: usize, content: &str| {
-        vocabulary_entry(id, content)
-    };
+    let added = |id: usize, content: &str| vocabulary_entry(id, content);
     let added = [added(256, "<|im_start|>"), added(257, "<|im_end|>")];
     json!({
         "version": "1.0",
