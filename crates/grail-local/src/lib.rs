@@ -4,7 +4,14 @@
 //! knows no other crate of the workspace; `grail` speaks to it by the OpenAI-compatible protocol.
 
 pub mod chat;
+pub mod engine;
+pub mod grammar;
 pub mod identity;
+pub mod loading;
+pub mod model;
+pub mod sampling;
+pub mod server;
+pub mod text;
 pub mod tokenizer;
 pub mod train;
 pub mod weights;

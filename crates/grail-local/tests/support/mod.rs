@@ -1,7 +1,7 @@
 //! A toy model of a few thousand parameters, made on the spot: weights, configuration, tokenizer and chat template, as `transformers` lays
 //! them out.
 
-#![allow(dead_code, reason = "each topic uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each topic uses its part")]
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
