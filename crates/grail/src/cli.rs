@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::render::Terminal;
 use crate::{
-    Exit, approvals, check, code, compare, dataset, eval, events, generate, hooks, host, improve, init,
+    Exit, approvals, check, code, compare, dataset, demo, eval, events, generate, hooks, host, improve, init,
     learn, lsp, mcp, models, promote, proposals, rules, run, skills, train,
 };
 
@@ -97,6 +97,7 @@ pub enum Command {
     Rollback(promote::RollbackArguments),
     Learn(learn::Arguments),
     Improve(Box<improve::Arguments>),
+    Demo(demo::Arguments),
     Mcp(mcp::Arguments),
     Host(host::Arguments),
     Lsp(lsp::Arguments),
@@ -125,6 +126,7 @@ impl Command {
             Self::Rollback(arguments) => promote::rollback(&arguments, terminal),
             Self::Learn(arguments) => learn::run(&arguments, terminal),
             Self::Improve(arguments) => improve::run(&arguments, terminal),
+            Self::Demo(arguments) => demo::run(&arguments, terminal),
             Self::Mcp(arguments) => mcp::run(arguments, terminal),
             Self::Host(arguments) => host::run(&arguments, terminal),
             Self::Lsp(arguments) => lsp::run(&arguments, terminal),

@@ -11,6 +11,7 @@ pub mod cli;
 pub mod code;
 pub mod compare;
 pub mod dataset;
+pub mod demo;
 pub mod eval;
 pub mod events;
 pub mod files;

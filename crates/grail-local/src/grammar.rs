@@ -1,0 +1,147 @@
+//! Answers held to a form: a JSON Schema, a grammar, or text with holes. In every step only tokens are allowed that can still lead there.
+
+mod gbnf;
+
+use std::sync::Arc;
+
+use llguidance::api::TopLevelGrammar;
+use llguidance::{Matcher, ParserFactory};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
+
+use crate::tokenizer::Tokenizer;
+use crate::{LocalError, Result};
+
+/// What an answer is held to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constraint {
+    JsonSchema(Value),
+    /// In the syntax of Lark, or in llama.cpp's GBNF.
+    Grammar(String),
+    Template(Vec<Part>),
+}
+
+/// A part of a template: text as it is, or a hole for the model to fill.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    Text(String),
+    Regex(String),
+    /// The right side of a rule in the syntax of Lark.
+    Grammar(String),
+    Schema(Value),
+}
+
+/// Makes matchers for the vocabulary of one model.
+pub struct Grammars {
+    factory: ParserFactory,
+}
+
+impl Grammars {
+    pub fn new(tokenizer: &Arc<Tokenizer>) -> Result<Self> {
+        let environment: TokEnv = Arc::new(Vocabulary::new(tokenizer)?);
+        let mut factory = ParserFactory::new_simple(&environment)
+            .map_err(|error| LocalError::Grammar { reason: error.to_string() })?;
+        factory.quiet();
+        Ok(Self { factory })
+    }
+
+    pub fn matcher(&self, constraint: &Constraint) -> Result<Matcher> {
+        let grammar = match constraint {
+            Constraint::JsonSchema(schema) => TopLevelGrammar::from_json_schema(compact(schema)?),
+            Constraint::Grammar(text) if gbnf::is_gbnf(text) => {
+                TopLevelGrammar::from_lark(gbnf::to_lark(text)?)
+            }
+            Constraint::Grammar(text) => TopLevelGrammar::from_lark(text.clone()),
+            Constraint::Template(parts) => TopLevelGrammar::from_lark(template_to_lark(parts)?),
+        };
+        let failed = |reason: String| LocalError::Grammar { reason };
+        let parser = self.factory.create_parser(grammar).map_err(|error| failed(error.to_string()))?;
+        let matcher = Matcher::new(Ok(parser));
+        match matcher.get_error() {
+            Some(error) => Err(failed(error)),
+            None => Ok(matcher),
+        }
+    }
+}
+
+/// A schema for values on one line: small models never stop where white space is free.
+fn compact(schema: &Value) -> Result<Value> {
+    let mut schema = match schema {
+        Value::Object(_) => schema.clone(),
+        Value::Bool(true) => json!({}),
+        _ => return Err(LocalError::Grammar { reason: "a JSON Schema is an object".to_owned() }),
+    };
+    if schema.get("x-guidance").is_none() {
+        schema["x-guidance"] = json!({"whitespace_flexible": false});
+    }
+    Ok(schema)
+}
+
+/// A template as a grammar. Where all holes are regular, the whole is one terminal, so that a hole ends where the text after it begins.
+fn template_to_lark(parts: &[Part]) -> Result<String> {
+    if parts.is_empty() {
+        return Err(LocalError::Grammar { reason: "the template has no parts".to_owned() });
+    }
+    let is_regular = parts.iter().all(|part| matches!(part, Part::Text(_) | Part::Regex(_)));
+    let mut whole = Vec::new();
+    let mut rules = String::new();
+    for (index, part) in parts.iter().enumerate() {
+        whole.push(match part {
+            Part::Text(text) => Value::String(text.clone()).to_string(),
+            Part::Regex(regex) => format!("/{}/", regex.replace('/', "\\/")),
+            Part::Grammar(rule) => {
+                rules.push_str(&format!("hole_{index}: {rule}\n"));
+                format!("hole_{index}")
+            }
+            Part::Schema(schema) => {
+                rules.push_str(&format!("hole_{index}: %json {}\n", compact(schema)?));
+                format!("hole_{index}")
+            }
+        });
+    }
+    let whole = whole.join(" ");
+    Ok(if is_regular {
+        format!("start: WHOLE\nWHOLE: {whole}\n")
+    } else {
+        format!("start: {whole}\n{rules}")
+    })
+}
+
+/// The tokens of a model, as the grammar sees them.
+struct Vocabulary {
+    trie: TokTrie,
+    tokenizer: Arc<Tokenizer>,
+}
+
+impl Vocabulary {
+    fn new(tokenizer: &Arc<Tokenizer>) -> Result<Self> {
+        let size = tokenizer.vocab_size();
+        let Some(end) = tokenizer.ends().first().copied() else {
+            let reason = "the model has no token that ends an answer".to_owned();
+            return Err(LocalError::Grammar { reason });
+        };
+        let words: Vec<Vec<u8>> = (0..size as u32)
+            .map(|token| {
+                let mut bytes = tokenizer.token_bytes(token);
+                if tokenizer.is_special(token) {
+                    bytes.insert(0, TokTrie::SPECIAL_TOKEN_MARKER);
+                }
+                bytes
+            })
+            .collect();
+        let info = TokRxInfo::new(size as u32, end);
+        Ok(Self { trie: TokTrie::from(&info, &words), tokenizer: Arc::clone(tokenizer) })
+    }
+}
+
+impl TokenizerEnv for Vocabulary {
+    fn tok_trie(&self) -> &TokTrie {
+        &self.trie
+    }
+
+    fn tokenize_bytes(&self, bytes: &[u8]) -> Vec<TokenId> {
+        self.trie.tokenize_with_greedy_fallback(bytes, |text| self.tokenizer.encode(text).unwrap_or_default())
+    }
+}

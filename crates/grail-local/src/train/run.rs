@@ -1,0 +1,531 @@
+//! A training run from its settings to its adapter.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::adapter::{Adapter, Shape};
+use super::base::Base;
+use super::checkpoint::{self, State};
+use super::data::{Encoder, Loaded, Pair, Weighted};
+use super::network::Network;
+use super::objective::{self, Objective};
+use super::optimizer::{Optimizer, Schedule, clip};
+use super::random::Random;
+use super::sequences::{Sample, Sequences};
+use super::settings::Settings;
+use super::{memory, unusable};
+use crate::chat::ChatTemplate;
+use crate::tokenizer::Tokenizer;
+use crate::weights::Weights;
+use crate::{LocalError, Result, identity};
+
+/// Rows that go through the network at once, unless one sequence has more. A step of more rows is done in parts, which changes nothing but
+/// the memory it takes.
+const ROWS_AT_ONCE: usize = 768;
+
+/// What a step learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    Examples,
+    Preferences,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    Start {
+        /// The SHA-256 of the weights that are adapted.
+        model: String,
+        examples: usize,
+        pairs: usize,
+        valid: usize,
+        /// Rows left out because they have too many tokens, and because they weigh nothing.
+        too_long: usize,
+        weightless: usize,
+        /// Tokens of all examples and pairs, prompts included.
+        tokens: u64,
+        /// Numbers that are trained.
+        parameters: usize,
+        iterations: usize,
+        memory_bytes: u64,
+        threads: usize,
+        resumed_from: Option<usize>,
+    },
+    Step {
+        stage: Stage,
+        /// Steps done, this one included.
+        step: usize,
+        iterations: usize,
+        loss: f64,
+        learning_rate: f64,
+        /// Before it was clipped.
+        gradient_norm: f64,
+        /// Of this step, prompts included.
+        tokens: u64,
+        tokens_per_second: f64,
+        peak_memory_bytes: Option<u64>,
+        seconds: f64,
+        eta_seconds: f64,
+    },
+    Checkpoint {
+        step: usize,
+        path: PathBuf,
+        valid_loss: Option<f64>,
+    },
+    Done(Summary),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    pub step: usize,
+    /// The folder with the adapter.
+    pub adapter: PathBuf,
+    pub loss: f64,
+    pub valid_loss: Option<f64>,
+    /// Tokens gone through, prompts included.
+    pub tokens: u64,
+    pub seconds: f64,
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// Trains an adapter. Events are told while they happen and written to `metrics.jsonl` in the output folder.
+pub fn train(settings: &Settings, tell: &mut (dyn FnMut(&Event) + Send)) -> Result<Summary> {
+    settings.check()?;
+    let threads =
+        settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| unusable("the setting `threads`".to_owned(), error.to_string()))?;
+    pool.install(|| Run::prepare(settings, threads, tell)?.finish())
+}
+
+struct Run<'a> {
+    settings: &'a Settings,
+    tell: &'a mut (dyn FnMut(&Event) + Send),
+    network: Network,
+    stages: Vec<Plan>,
+    valid: Vec<Weighted<Sample>>,
+    adapter: Adapter,
+    optimizer: Optimizer,
+    state: State,
+}
+
+/// One stage: what it learns from, and for how long.
+struct Plan {
+    batches: Batches,
+    first_step: usize,
+    schedule: Schedule,
+}
+
+enum Batches {
+    Examples(Vec<Weighted<Sample>>),
+    Preferences(Vec<Weighted<Pair>>),
+}
+
+/// What a step did.
+struct Done {
+    loss: f64,
+    learning_rate: f64,
+    gradient_norm: f64,
+    tokens: u64,
+}
+
+impl<'a> Run<'a> {
+    fn prepare(
+        settings: &'a Settings,
+        threads: usize,
+        tell: &'a mut (dyn FnMut(&Event) + Send),
+    ) -> Result<Run<'a>> {
+        if !settings.resume && !checkpoint::steps(&settings.output).is_empty() {
+            let reason = "it has checkpoints of an earlier run; set `resume` to go on with it, or choose another folder";
+            return Err(unusable(format!("the folder `{}`", settings.output.display()), reason.to_owned()));
+        }
+        let weights = Weights::open(&settings.model)?;
+        let encoder = Encoder {
+            template: ChatTemplate::of(&weights)?,
+            tokenizer: Tokenizer::of(&weights)?,
+            max_tokens: settings.max_tokens.min(weights.config().max_positions),
+        };
+        let max_tokens = encoder.max_tokens;
+        let examples = settings
+            .train
+            .as_ref()
+            .map(|file| encoder.examples(file)?.enough(file, max_tokens))
+            .transpose()?;
+        let pairs = settings
+            .preferences
+            .as_ref()
+            .map(|file| encoder.pairs(file)?.enough(file, max_tokens))
+            .transpose()?;
+        let valid = settings.valid.as_ref().map(|file| encoder.examples(file)).transpose()?;
+        let (too_long, weightless) =
+            [left_out(examples.as_ref()), left_out(pairs.as_ref()), left_out(valid.as_ref())]
+                .into_iter()
+                .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let valid = valid.map(|loaded| loaded.items).unwrap_or_default();
+        let counts = (
+            examples.as_ref().map_or(0, |loaded| loaded.items.len()),
+            pairs.as_ref().map_or(0, |loaded| loaded.items.len()),
+        );
+        let stages = plan(settings, examples, pairs);
+
+        let longest = longest(&stages, &valid);
+        let rows = longest.max(ROWS_AT_ONCE.min(longest * settings.batch_size * 2));
+        let needed = memory::needed(weights.config(), (settings.rank, settings.layers), rows);
+        if let Some(available) =
+            settings.memory.or_else(memory::available).filter(|available| *available < needed)
+        {
+            let reason = format!(
+                "it takes about {} MiB to train, and {} MiB are available; use a smaller model, a lower `max_tokens` or fewer `layers`",
+                needed >> 20,
+                available >> 20
+            );
+            return Err(unusable(format!("the model `{}`", settings.model.display()), reason));
+        }
+        let model = identity::model_sha256(&weights)?;
+        let fingerprint = fingerprint(settings, &model, &stages);
+        let shape = Shape::new(weights.config(), settings.rank, settings.scale, settings.layers);
+        let saved = if settings.resume {
+            checkpoint::load(&settings.output, &shape, settings.weight_decay, &fingerprint)?
+        } else {
+            None
+        };
+        let resumed_from = saved.as_ref().map(|(_, _, state)| state.step);
+        let (adapter, optimizer, state) = match saved {
+            Some(saved) => saved,
+            None => {
+                let adapter = match &settings.adapter {
+                    Some(folder) => Adapter::read(shape, &folder.join("adapters.safetensors"))?,
+                    None => Adapter::new(shape, settings.seed),
+                };
+                let optimizer = Optimizer::new(adapter.zeros(), settings.weight_decay);
+                (adapter, optimizer, State { step: 0, updates: 0, fingerprint, tokens: 0, seconds: 0.0 })
+            }
+        };
+        let base = Base::load(&weights)?;
+        fs::create_dir_all(&settings.output)
+            .map_err(|source| LocalError::Write { path: settings.output.clone(), source })?;
+        keep_metrics(&settings.output, state.step)?;
+        let start = Event::Start {
+            model,
+            examples: counts.0,
+            pairs: counts.1,
+            valid: valid.len(),
+            too_long,
+            weightless,
+            tokens: stages.iter().map(|plan| plan.batches.tokens()).sum(),
+            parameters: adapter.shape.parameters(),
+            iterations: stages.iter().map(|plan| plan.schedule.steps).sum(),
+            memory_bytes: needed,
+            threads,
+            resumed_from,
+        };
+        let network = Network::new(base, longest);
+        let mut run = Run { settings, tell, network, stages, valid, adapter, optimizer, state };
+        run.event(&start)?;
+        Ok(run)
+    }
+
+    fn finish(mut self) -> Result<Summary> {
+        let total: usize = self.stages.iter().map(|plan| plan.schedule.steps).sum();
+        let every = self.settings.checkpoint_every.unwrap_or_else(|| total.div_ceil(4));
+        let (mut loss, mut valid_loss) = (f64::NAN, None);
+        let (began, before) = (Instant::now(), self.state.clone());
+        while self.state.step < total {
+            let step_began = Instant::now();
+            let stage = self.stages.iter().rposition(|plan| plan.first_step <= self.state.step).unwrap_or(0);
+            let done = self.step(stage)?;
+            loss = done.loss;
+            self.state.step += 1;
+            self.state.updates = self.optimizer.updates;
+            self.state.tokens += done.tokens;
+            self.state.seconds = before.seconds + began.elapsed().as_secs_f64();
+            let per_step = began.elapsed().as_secs_f64() / (self.state.step - before.step) as f64;
+            let event = Event::Step {
+                stage: self.stages[stage].batches.stage(),
+                step: self.state.step,
+                iterations: total,
+                loss: done.loss,
+                learning_rate: done.learning_rate,
+                gradient_norm: done.gradient_norm,
+                tokens: done.tokens,
+                tokens_per_second: done.tokens as f64 / step_began.elapsed().as_secs_f64(),
+                peak_memory_bytes: memory::peak(),
+                seconds: self.state.seconds,
+                eta_seconds: per_step * (total - self.state.step) as f64,
+            };
+            self.event(&event)?;
+            if self.state.step.is_multiple_of(every) || self.state.step == total {
+                let path =
+                    checkpoint::save(&self.settings.output, &self.adapter, &self.optimizer, &self.state)?;
+                valid_loss = self.valid_loss()?;
+                self.event(&Event::Checkpoint { step: self.state.step, path, valid_loss })?;
+            }
+        }
+        checkpoint::write_mlx(&self.settings.output, &self.adapter)?;
+        checkpoint::write_peft(&self.settings.output.join("peft"), &self.adapter)?;
+        let summary = Summary {
+            step: self.state.step,
+            adapter: self.settings.output.clone(),
+            loss,
+            valid_loss,
+            tokens: self.state.tokens,
+            seconds: self.state.seconds,
+            peak_memory_bytes: memory::peak(),
+        };
+        self.event(&Event::Done(summary.clone()))?;
+        Ok(summary)
+    }
+
+    fn step(&mut self, stage: usize) -> Result<Done> {
+        let Run { settings, stages, network, adapter, optimizer, state, .. } = self;
+        let plan = &stages[stage];
+        let step = state.step - plan.first_step;
+        if step == 0 {
+            *optimizer = Optimizer::new(adapter.zeros(), settings.weight_decay);
+        }
+        let chosen = chosen(plan.batches.len(), settings.batch_size, step, settings.seed, plan.first_step);
+        let parts = plan.batches.parts(&chosen);
+        let total: f64 = plan.batches.total(&chosen);
+        let mut gradients = adapter.zeros();
+        let (mut loss, mut tokens) = (0.0, 0);
+        for part in parts {
+            let sequences = Sequences::of(part.samples);
+            let trace = network.forward(adapter, &sequences)?;
+            let Objective { loss: part_loss, importance } = match plan.batches {
+                Batches::Examples(_) => {
+                    objective::examples(&trace.losses, &sequences.answer_ranges, &part.weights, total)
+                }
+                Batches::Preferences(_) => objective::pairs(
+                    &trace.losses,
+                    &sequences.answer_ranges,
+                    &part.weights,
+                    total,
+                    settings.preference_weight,
+                ),
+            };
+            loss += part_loss;
+            tokens += sequences.rows() as u64;
+            network.backward(adapter, &sequences, trace, &importance, &mut gradients)?;
+        }
+        let gradient_norm = clip(&mut gradients, settings.clip);
+        if !loss.is_finite() || !gradient_norm.is_finite() {
+            return Err(diverged(settings, state.step + 1, loss, gradient_norm));
+        }
+        let learning_rate = plan.schedule.at(step);
+        optimizer.update(&mut adapter.numbers, &gradients, learning_rate);
+        Ok(Done { loss, learning_rate, gradient_norm, tokens })
+    }
+
+    /// The loss of the examples that are never learned, by the same formula as that of a step.
+    fn valid_loss(&self) -> Result<Option<f64>> {
+        if self.valid.is_empty() {
+            return Ok(None);
+        }
+        let total = objective::example_total(self.valid.iter().map(|one| (&one.item, one.weight)));
+        let mut loss = 0.0;
+        let all: Vec<usize> = (0..self.valid.len()).collect();
+        for part in parts(&self.valid, &all, |sample| vec![sample]) {
+            let sequences = Sequences::of(part.samples);
+            let losses = self.network.losses(&self.adapter, &sequences)?;
+            loss += objective::examples(&losses, &sequences.answer_ranges, &part.weights, total).loss;
+        }
+        Ok(Some(loss))
+    }
+
+    fn event(&mut self, event: &Event) -> Result<()> {
+        let file = metrics(&self.settings.output);
+        let failed = |source| LocalError::Write { path: file.clone(), source };
+        let line = serde_json::to_string(event).map_err(|error| failed(error.into()))?;
+        let mut out = fs::OpenOptions::new().create(true).append(true).open(&file).map_err(failed)?;
+        writeln!(out, "{line}").map_err(failed)?;
+        (self.tell)(event);
+        Ok(())
+    }
+}
+
+impl Batches {
+    fn stage(&self) -> Stage {
+        match self {
+            Batches::Examples(_) => Stage::Examples,
+            Batches::Preferences(_) => Stage::Preferences,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Batches::Examples(items) => items.len(),
+            Batches::Preferences(items) => items.len(),
+        }
+    }
+
+    fn tokens(&self) -> u64 {
+        self.samples().map(|sample| sample.tokens.len() as u64).sum()
+    }
+
+    fn samples(&self) -> Box<dyn Iterator<Item = &Sample> + '_> {
+        match self {
+            Batches::Examples(items) => Box::new(items.iter().map(|one| &one.item)),
+            Batches::Preferences(items) => {
+                Box::new(items.iter().flat_map(|one| [&one.item.chosen, &one.item.rejected]))
+            }
+        }
+    }
+
+    /// The denominator of a step.
+    fn total(&self, chosen: &[usize]) -> f64 {
+        match self {
+            Batches::Examples(items) => objective::example_total(
+                chosen.iter().map(|index| (&items[*index].item, items[*index].weight)),
+            ),
+            Batches::Preferences(items) => chosen.iter().map(|index| f64::from(items[*index].weight)).sum(),
+        }
+    }
+
+    fn parts(&self, chosen: &[usize]) -> Vec<Part<'_>> {
+        match self {
+            Batches::Examples(items) => parts(items, chosen, |sample| vec![sample]),
+            Batches::Preferences(items) => parts(items, chosen, |pair| vec![&pair.chosen, &pair.rejected]),
+        }
+    }
+}
+
+/// Items that go through the network at once.
+#[derive(Default)]
+struct Part<'a> {
+    samples: Vec<&'a Sample>,
+    weights: Vec<f32>,
+}
+
+fn parts<'a, T>(
+    items: &'a [Weighted<T>],
+    chosen: &[usize],
+    samples: impl Fn(&'a T) -> Vec<&'a Sample>,
+) -> Vec<Part<'a>> {
+    let mut parts: Vec<Part> = vec![];
+    let mut rows = usize::MAX;
+    for index in chosen {
+        let samples = samples(&items[*index].item);
+        let more: usize = samples.iter().map(|sample| sample.rows()).sum();
+        if rows.saturating_add(more) > ROWS_AT_ONCE || parts.is_empty() {
+            parts.push(Part::default());
+            rows = 0;
+        }
+        rows += more;
+        if let Some(part) = parts.last_mut() {
+            part.samples.extend(samples);
+            part.weights.push(items[*index].weight);
+        }
+    }
+    parts
+}
+
+/// The items of a step. Every round over all items is shuffled anew; a step may take the end of one round and the beginning of the next.
+fn chosen(items: usize, batch: usize, step: usize, seed: u64, first_step: usize) -> Vec<usize> {
+    let mut chosen = Vec::with_capacity(batch);
+    let mut order: (usize, Vec<usize>) = (usize::MAX, vec![]);
+    for index in step * batch..(step + 1) * batch {
+        let (round, place) = (index / items, index % items);
+        if order.0 != round {
+            order = (round, (0..items).collect());
+            Random::new(seed, &format!("order {first_step} {round}")).shuffle(&mut order.1);
+        }
+        chosen.push(order.1[place]);
+    }
+    chosen
+}
+
+fn plan(settings: &Settings, examples: Option<Loaded<Sample>>, pairs: Option<Loaded<Pair>>) -> Vec<Plan> {
+    let schedule = |highest, steps: usize, warmup: Option<usize>| {
+        let warmup = warmup.unwrap_or_else(|| steps.div_ceil(10)).min(steps);
+        Schedule { highest, warmup, steps }
+    };
+    let mut stages = vec![];
+    let mut first_step = 0;
+    if let Some(examples) = examples {
+        let schedule = schedule(settings.learning_rate, settings.iterations, settings.warmup);
+        stages.push(Plan { batches: Batches::Examples(examples.items), first_step, schedule });
+        first_step = settings.iterations;
+    }
+    if let Some(pairs) = pairs {
+        let steps = settings
+            .preference_iterations
+            .unwrap_or_else(|| (2 * pairs.items.len()).div_ceil(settings.batch_size));
+        let highest = settings.preference_learning_rate.unwrap_or(settings.learning_rate / 4.0);
+        let schedule = schedule(highest, steps, None);
+        stages.push(Plan { batches: Batches::Preferences(pairs.items), first_step, schedule });
+    }
+    stages
+}
+
+fn left_out<T>(loaded: Option<&Loaded<T>>) -> (usize, usize) {
+    loaded.map_or((0, 0), |loaded| (loaded.too_long, loaded.weightless))
+}
+
+fn longest(stages: &[Plan], valid: &[Weighted<Sample>]) -> usize {
+    let samples =
+        stages.iter().flat_map(|plan| plan.batches.samples()).chain(valid.iter().map(|one| &one.item));
+    samples.map(Sample::rows).max().unwrap_or(1)
+}
+
+/// Of everything that decides how the numbers go.
+fn fingerprint(settings: &Settings, model: &str, stages: &[Plan]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(model);
+    let Settings { seed, rank, scale, clip, layers, weight_decay, batch_size, preference_weight, .. } =
+        settings;
+    let numbers = (seed, rank, scale, clip, layers, weight_decay, batch_size, preference_weight);
+    hash.update(format!("{numbers:?} {:?}", settings.adapter));
+    for plan in stages {
+        hash.update(format!("{:?} {:?}", plan.batches.stage(), plan.schedule));
+        let weights: Vec<f32> = match &plan.batches {
+            Batches::Examples(items) => items.iter().map(|one| one.weight).collect(),
+            Batches::Preferences(items) => items.iter().map(|one| one.weight).collect(),
+        };
+        hash.update(format!("{weights:?}"));
+        for sample in plan.batches.samples() {
+            hash.update(format!("{} {:?}", sample.answer, sample.tokens));
+        }
+    }
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn metrics(output: &Path) -> PathBuf {
+    output.join("metrics.jsonl")
+}
+
+/// Takes out what an interrupted run told about steps that will be done again.
+fn keep_metrics(output: &Path, step: usize) -> Result<()> {
+    let file = metrics(output);
+    let Ok(text) = fs::read_to_string(&file) else { return Ok(()) };
+    let kept: String = text
+        .lines()
+        .filter(|line| {
+            let event: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            step > 0
+                && event["step"].as_u64().is_none_or(|done| done as usize <= step)
+                && event["event"] != "done"
+        })
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    fs::write(&file, kept).map_err(|source| LocalError::Write { path: file, source })
+}
+
+fn diverged(settings: &Settings, step: usize, loss: f64, gradient_norm: f64) -> LocalError {
+    let saved = match checkpoint::steps(&settings.output).last() {
+        Some(step) => format!("the checkpoint of step {step} is good"),
+        None => "there is no checkpoint yet".to_owned(),
+    };
+    let reason = format!(
+        "the loss is {loss} and its gradient {gradient_norm}; lower `learning_rate` ({}) or `scale` ({}), or raise `warmup`; {saved}",
+        settings.learning_rate, settings.scale
+    );
+    unusable(format!("what step {step} computed"), reason)
+}

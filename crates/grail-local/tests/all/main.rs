@@ -1,0 +1,11 @@
+//! Local models, on toys made on the spot.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod opening;
+mod train_data;
+mod train_gradients;
+mod train_objective;
+mod train_run;
+mod train_toy;

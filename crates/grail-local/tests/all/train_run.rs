@@ -1,0 +1,394 @@
+//! Whole runs on a toy model: learning, weights, going on after a kill, what is written, and what is refused.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use candle_core::Device;
+use grail_local::train::{Event, Settings, Stage, Summary, train};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::train_toy::{self, example, lines};
+
+/// A model, a folder for data, and settings for a short run.
+struct Scene {
+    _model: TempDir,
+    folder: TempDir,
+    settings: Settings,
+}
+
+impl Scene {
+    fn new(rows: &[Value]) -> Scene {
+        let (model, folder) = (train_toy::model("llama"), tempfile::tempdir().unwrap());
+        let train = lines(folder.path(), "train.jsonl", rows);
+        let settings = Settings {
+            rank: 4,
+            scale: 4.0,
+            learning_rate: 1e-2,
+            iterations: 12,
+            batch_size: 3,
+            threads: Some(1),
+            ..Settings::new(model.path(), &train, &folder.path().join("out"))
+        };
+        Scene { _model: model, folder, settings }
+    }
+
+    fn run(&self) -> (Summary, Vec<Event>) {
+        run(&self.settings).unwrap()
+    }
+
+    fn refusal(&self) -> String {
+        run(&self.settings).unwrap_err().to_string().replace(self.folder.path().to_str().unwrap(), "…")
+    }
+}
+
+fn run(settings: &Settings) -> grail_local::Result<(Summary, Vec<Event>)> {
+    let mut events = vec![];
+    let summary = train(settings, &mut |event| events.push(event.clone()))?;
+    Ok((summary, events))
+}
+
+fn rows(count: usize) -> Vec<Value> {
+    let words = ["red", "green", "blue", "black", "white"];
+    (0..count)
+        .map(|index| example(&format!("{index}?"), &format!("{} {index}.", words[index % 5]), 1.0))
+        .collect()
+}
+
+fn losses(events: &[Event]) -> Vec<f64> {
+    events
+        .iter()
+        .filter_map(|event| if let Event::Step { loss, .. } = event { Some(*loss) } else { None })
+        .collect()
+}
+
+fn adapter(folder: &Path) -> Vec<(String, Vec<usize>, Vec<f32>)> {
+    let tensors = candle_core::safetensors::load(folder, &Device::Cpu).unwrap();
+    let mut tensors: Vec<_> = tensors
+        .into_iter()
+        .map(|(name, tensor)| {
+            (name, tensor.dims().to_vec(), tensor.flatten_all().unwrap().to_vec1().unwrap())
+        })
+        .collect();
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    tensors
+}
+
+#[test]
+fn what_is_taught_is_learned() {
+    let mut scene = Scene::new(&rows(8));
+    scene.settings.iterations = 150;
+    scene.settings.batch_size = 8;
+    scene.settings.learning_rate = 2e-2;
+    scene.settings.rank = 8;
+    scene.settings.valid = scene.settings.train.clone();
+    let (summary, events) = scene.run();
+    let losses = losses(&events);
+    assert!(losses[0] > 3.0, "{}", losses[0]);
+    assert!(summary.valid_loss.unwrap() < 0.2, "{losses:?}");
+}
+
+#[test]
+fn a_weight_of_two_teaches_what_the_example_twice_teaches() {
+    let (mut heavy, mut twice) = (rows(8), rows(8));
+    heavy[0]["weight"] = json!(2.0);
+    twice.push(twice[0].clone());
+    let adapters = [heavy, twice].map(|rows| {
+        let mut scene = Scene::new(&rows);
+        scene.settings.batch_size = rows.len();
+        scene.settings.iterations = 4;
+        let (summary, _) = scene.run();
+        adapter(&summary.adapter.join("adapters.safetensors"))
+    });
+    let [heavy, twice] = adapters;
+    for ((name, _, heavy), (_, _, twice)) in heavy.iter().zip(&twice) {
+        for (heavy, twice) in heavy.iter().zip(twice) {
+            // Adam divides by the size of a gradient, so that rounding errors show where there is hardly one.
+            assert!((heavy - twice).abs() < 2e-3, "{name}: {heavy} for {twice}");
+        }
+    }
+}
+
+#[test]
+fn weights_change_what_is_learned() {
+    let mut weighted = rows(8);
+    weighted[0]["weight"] = json!(20.0);
+    let [plain, weighted] = [rows(8), weighted].map(|rows| {
+        let mut scene = Scene::new(&rows);
+        scene.settings.valid = Some(lines(scene.folder.path(), "valid.jsonl", &rows[..1]));
+        scene.settings.batch_size = 8;
+        scene.settings.iterations = 20;
+        scene.run().0.valid_loss.unwrap()
+    });
+    assert!(weighted < 0.8 * plain, "{weighted} with weight, {plain} without");
+}
+
+#[test]
+fn a_killed_run_goes_on_as_if_nothing_had_happened() {
+    let whole = Scene::new(&rows(10));
+    let pairs = pairs(whole.folder.path());
+    let with_pairs = |settings: &Settings, output: &str| Settings {
+        preferences: Some(pairs.clone()),
+        preference_iterations: Some(5),
+        checkpoint_every: Some(4),
+        output: whole.folder.path().join(output),
+        ..settings.clone()
+    };
+    let uninterrupted = with_pairs(&whole.settings, "whole");
+    let (_, events) = run(&uninterrupted).unwrap();
+    for killed_at in [3, 7, 12, 14] {
+        let mut settings = with_pairs(&whole.settings, &format!("killed-{killed_at}"));
+        let killed = catch_unwind(AssertUnwindSafe(|| {
+            train(&settings, &mut |event| {
+                assert!(!matches!(event, Event::Step { step, .. } if *step == killed_at), "killed here");
+            })
+        }));
+        assert!(killed.is_err());
+        settings.resume = true;
+        let (_, resumed) = run(&settings).unwrap();
+        let begun = killed_at / 4 * 4;
+        assert!(
+            matches!(resumed[0], Event::Start { resumed_from, .. } if resumed_from == (begun > 0).then_some(begun)),
+            "{:?}",
+            resumed[0]
+        );
+        assert_eq!(losses(&resumed), losses(&events)[begun..], "killed at {killed_at}");
+        let file = |settings: &Settings| fs::read(settings.output.join("adapters.safetensors")).unwrap();
+        assert!(file(&settings) == file(&uninterrupted), "killed at {killed_at}");
+        let told = fs::read_to_string(settings.output.join("metrics.jsonl")).unwrap();
+        let steps: Vec<u64> = told
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|event| event["event"] == "step")
+            .map(|event| event["step"].as_u64().unwrap())
+            .collect();
+        assert_eq!(steps, (1..=17).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_seed_is_a_run() {
+    let run_with = |seed| {
+        let mut scene = Scene::new(&rows(9));
+        scene.settings.seed = seed;
+        scene.settings.threads = Some(1 + seed as usize % 2);
+        losses(&scene.run().1)
+    };
+    assert_eq!(run_with(0), run_with(0));
+    assert_ne!(run_with(0), run_with(1));
+}
+
+#[test]
+fn a_run_does_not_depend_on_the_number_of_threads() {
+    let run_with = |threads| {
+        let mut scene = Scene::new(&rows(9));
+        scene.settings.threads = Some(threads);
+        losses(&scene.run().1)
+    };
+    assert_eq!(run_with(1), run_with(3));
+}
+
+#[test]
+fn another_run_is_not_gone_on_with() {
+    let mut scene = Scene::new(&rows(8));
+    scene.run();
+    assert_eq!(
+        scene.refusal(),
+        "the folder `…/out` cannot be used for training: it has checkpoints of an earlier run; set `resume` to go on with it, or choose \
+         another folder"
+    );
+    scene.settings.resume = true;
+    scene.settings.learning_rate = 1e-3;
+    assert_eq!(
+        scene.refusal(),
+        "the checkpoint `…/out/checkpoints/12` cannot be used for training: it comes from other settings, other data or another model; run \
+         into another folder, or set `resume` to false and empty this one"
+    );
+}
+
+#[test]
+fn the_adapter_is_written_as_mlx_and_peft_read_it() {
+    let mut scene = Scene::new(&rows(8));
+    scene.settings.layers = Some(2);
+    let (summary, _) = scene.run();
+    let read = |file: &str| -> Value {
+        serde_json::from_slice(&fs::read(summary.adapter.join(file)).unwrap()).unwrap()
+    };
+    let mlx = adapter(&summary.adapter.join("adapters.safetensors"));
+    assert_eq!(mlx.len(), 2 * 7 * 2);
+    assert_eq!(mlx[0].0, "model.layers.1.mlp.down_proj.lora_a");
+    assert_eq!(mlx[0].1, [40, 4]);
+    assert_eq!(
+        read("adapter_config.json"),
+        json!({"fine_tune_type": "lora", "num_layers": 2, "lora_parameters": {"rank": 4, "scale": 4.0, "dropout": 0.0, "keys": [
+            "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"
+        ]}})
+    );
+    let peft = adapter(&summary.adapter.join("peft/adapter_model.safetensors"));
+    assert_eq!(peft[0].0, "base_model.model.model.layers.1.mlp.down_proj.lora_A.weight");
+    assert_eq!(peft[0].1, [4, 40]);
+    assert_eq!(peft[0].2[1], mlx[0].2[4]);
+    let config = read("peft/adapter_config.json");
+    assert_eq!((&config["r"], &config["lora_alpha"]), (&json!(4), &json!(16.0)));
+    assert_eq!(config["layers_to_transform"], json!([1, 2]));
+    // Checkpoints hold the same.
+    assert_eq!(adapter(&summary.adapter.join("checkpoints/12/adapters.safetensors")), mlx);
+}
+
+#[test]
+fn events_tell_how_it_goes() {
+    let mut scene = Scene::new(&rows(8));
+    scene.settings.valid = scene.settings.train.clone();
+    scene.settings.checkpoint_every = Some(5);
+    let (summary, events) = scene.run();
+    let names: Vec<Value> = events.iter().map(|event| json!(event)["event"].clone()).collect();
+    let expected = "start step step step step step checkpoint step step step step step checkpoint step step checkpoint done";
+    assert_eq!(names, expected.split(' ').map(|name| json!(name)).collect::<Vec<_>>());
+    let start = json!(events[0]);
+    assert_eq!(
+        (&start["examples"], &start["valid"], &start["iterations"]),
+        (&json!(8), &json!(8), &json!(12))
+    );
+    let step = json!(events[1]);
+    assert_eq!(
+        (&step["stage"], &step["step"], &step["iterations"]),
+        (&json!("examples"), &json!(1), &json!(12))
+    );
+    for field in ["loss", "learning_rate", "gradient_norm", "tokens_per_second", "eta_seconds", "seconds"] {
+        assert!(step[field].is_number(), "{field}: {step}");
+    }
+    assert!(json!(events[6])["valid_loss"].is_number());
+    assert!(summary.valid_loss.is_some());
+    let written = fs::read_to_string(scene.settings.output.join("metrics.jsonl")).unwrap();
+    assert_eq!(written.lines().count(), events.len());
+    assert_eq!(serde_json::from_str::<Value>(written.lines().last().unwrap()).unwrap(), json!(events.last()));
+}
+
+#[test]
+fn pairs_move_the_chosen_answer_away_from_the_rejected_one() {
+    let mut scene = Scene::new(&rows(8));
+    let likelihoods = |folder: &Path, name: &str, answer: &str, settings: &Settings| {
+        let rows: Vec<Value> = (0..8).map(|index| example(&format!("{index}?"), answer, 1.0)).collect();
+        Settings { valid: Some(lines(folder, name, &rows)), ..settings.clone() }
+    };
+    scene.settings.preferences = Some(pairs(scene.folder.path()));
+    scene.settings.preference_iterations = Some(15);
+    scene.settings.preference_learning_rate = Some(1e-2);
+    scene.settings.checkpoint_every = Some(12);
+    let mut margins = vec![];
+    for (output, answer) in [("a", "good!"), ("b", "wrong")] {
+        let settings = likelihoods(scene.folder.path(), output, answer, &scene.settings);
+        let (_, events) = run(&Settings { output: scene.folder.path().join(output), ..settings }).unwrap();
+        let valid: Vec<f64> = events
+            .iter()
+            .filter_map(
+                |event| if let Event::Checkpoint { valid_loss, .. } = event { *valid_loss } else { None },
+            )
+            .collect();
+        margins.push((valid[0], *valid.last().unwrap()));
+        let stages: Vec<Stage> = events
+            .iter()
+            .filter_map(|event| if let Event::Step { stage, .. } = event { Some(*stage) } else { None })
+            .collect();
+        assert_eq!(stages, [vec![Stage::Examples; 12], vec![Stage::Preferences; 15]].concat());
+    }
+    let (before, after) = (margins[1].0 - margins[0].0, margins[1].1 - margins[0].1);
+    assert!(after > before + 1.0, "the margin went from {before} to {after}");
+}
+
+#[test]
+fn a_run_that_diverges_stops_and_says_what_to_do() {
+    let mut scene = Scene::new(&rows(8));
+    scene.settings.learning_rate = 1e30;
+    scene.settings.warmup = Some(0);
+    let refusal = scene.refusal();
+    assert!(
+        refusal.starts_with("what step 2 computed cannot be used for training: the loss is "),
+        "{refusal}"
+    );
+    assert!(
+        refusal.ends_with(
+            "; lower `learning_rate` (1e30) or `scale` (4), or raise `warmup`; there is no checkpoint yet"
+        ),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn too_few_examples_are_refused() {
+    assert_eq!(
+        Scene::new(&rows(3)).refusal(),
+        "`…/train.jsonl` cannot be used for training: 3 examples are left, and at least 8 are needed"
+    );
+    let mut some = rows(9);
+    some[0]["weight"] = json!(0.0);
+    some[1]["messages"][1]["content"] = json!("long ".repeat(200));
+    assert_eq!(
+        Scene::new(&some).refusal(),
+        "`…/train.jsonl` cannot be used for training: 7 examples are left, and at least 8 are needed; 1 were left out because they have \
+         more than `max_tokens` (128) tokens; 1 were left out because their weight is 0"
+    );
+}
+
+#[test]
+fn rows_that_are_no_examples_are_refused_with_their_line() {
+    let refusal = |row: Value| {
+        let mut all = rows(9);
+        all[4] = row;
+        Scene::new(&all).refusal()
+    };
+    assert_eq!(
+        refusal(json!({"text": "x", "weight": 1})),
+        "line 5 of `…/train.jsonl` cannot be used for training: it has no `messages` but `text`, `weight`; all rows of the file must be of \
+         one format"
+    );
+    assert_eq!(
+        refusal(
+            json!({"messages": [{"role": "assistant", "content": "x"}, {"role": "user", "content": "x"}]})
+        ),
+        "line 5 of `…/train.jsonl` cannot be used for training: its last message is by `user`, and only answers of the `assistant` are \
+         learned"
+    );
+    assert_eq!(
+        refusal(json!({"messages": [{"role": "assistant", "content": "x"}]})),
+        "line 5 of `…/train.jsonl` cannot be used for training: there is no message before the answer"
+    );
+    assert_eq!(
+        refusal(example("a", "b", -1.0)),
+        "line 5 of `…/train.jsonl` cannot be used for training: its weight is -1"
+    );
+}
+
+#[test]
+fn memory_that_does_not_suffice_is_told_before_the_run() {
+    let mut scene = Scene::new(&rows(8));
+    scene.settings.memory = Some(1 << 20);
+    let refusal = scene.refusal();
+    assert!(refusal.contains("MiB to train, and 1 MiB are available; use a smaller model"), "{refusal}");
+    assert!(!scene.settings.output.exists());
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let mut scene = Scene::new(&rows(8));
+    scene.settings.rank = 0;
+    assert_eq!(
+        scene.refusal(),
+        "the setting `rank` cannot be used for training: it is 0, and must be at least 1 and at most 1024"
+    );
+    let file = scene.folder.path().join("settings.json");
+    fs::write(&file, r#"{"model": "m", "output": "o", "learningrate": 1}"#).unwrap();
+    let error = Settings::read(&file).unwrap_err().to_string();
+    assert!(error.contains("unknown field `learningrate`"), "{error}");
+}
+
+fn pairs(folder: &Path) -> std::path::PathBuf {
+    let rows: Vec<Value> = (0..8)
+        .map(|index| {
+            let prompt = [json!({"role": "user", "content": format!("{index}?")})];
+            json!({"prompt": prompt, "chosen": "good!", "rejected": "wrong", "weight": 1.0 + f64::from(index)})
+        })
+        .collect();
+    lines(folder, "pairs.jsonl", &rows)
+}

@@ -1,0 +1,211 @@
+//! `grail demo`: the whole wheel in a project of its own, step by step.
+//!
+//! Every step is a command of Grail that anybody could type, started as a process of its own and shown as it would be shown. The demo adds
+//! nothing to them but a sample project, the order, and a table at the end.
+
+mod lessons;
+mod project;
+mod steps;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use grail_agent::AgentError;
+use grail_model::local::{cache_folder, find_weights};
+use serde_json::{Value as Json, json};
+
+use self::steps::{Show, Step};
+use crate::Exit;
+use crate::cli::Format;
+use crate::render::{BOLD, Failure, RESET, Terminal, display_path};
+use crate::table::Table;
+
+/// The model that is taught.
+const PUPIL: &str = "smollm2-135m";
+/// What is asked before and after.
+const INTENT: &str = "a lighthouse keeper view with name, shift and log";
+/// Lessons of the short form: enough to see what a dataset is.
+const FEW_LESSONS: usize = 24;
+const REPORT: &str = "report.html";
+
+/// Show everything Grail does, in a sample project of its own
+///
+/// The short form needs nothing and takes half a minute: rules find and mend what is wrong, a sentence becomes code, the work is remembered
+/// and becomes a dataset that a model could learn from. `--full` goes on where the short form ends: a small local model is asked before, trained
+/// for some minutes on what was generated, asked again about things that it has never seen, and promoted only if it is better.
+///
+/// The sample project is kept, with a page of charts, so that you can look around.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  grail demo
+  grail demo --folder try-grail
+  grail models pull smollm2-135m && grail demo --full")]
+pub struct Arguments {
+    /// The short form, without a model; this is what happens unless `--full` is there
+    #[arg(long, conflicts_with = "full")]
+    pub quick: bool,
+    /// Train, evaluate, compare and promote as well: some twenty minutes on two cores
+    #[arg(long)]
+    pub full: bool,
+    /// Where the sample project is made; a new or empty folder
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// The model that is taught: weights by name or path
+    #[arg(long, value_name = "MODEL", default_value = PUPIL, help_heading = "Full")]
+    pub model: String,
+    /// The suite that decides
+    #[arg(long, value_name = "SUITE", default_value = "quick", help_heading = "Full")]
+    pub suite: String,
+    /// How many intents are worked on before training; without it, all there are
+    #[arg(long, value_name = "N", help_heading = "Full")]
+    pub lessons: Option<usize>,
+    /// How many steps of training; without it, what the dataset asks for
+    #[arg(long, value_name = "N", help_heading = "Full")]
+    pub iterations: Option<u64>,
+}
+
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
+    if arguments.full {
+        find_pupil(&arguments.model)?;
+    }
+    let started = Instant::now();
+    let root = sample_folder(arguments.folder.as_deref())?;
+    let mut show = Show::new(&root, terminal)?;
+    let asked = match arguments.full {
+        true => full(arguments, &mut show)?,
+        false => quick(&mut show)?,
+    };
+    let Show { terminal, steps, .. } = show;
+    if terminal.format() == Format::Json {
+        terminal.json(&json!({
+            "folder": root,
+            "seconds": started.elapsed().as_secs_f64(),
+            "steps": steps,
+            "evaluation": asked,
+        }))?;
+        return Ok(Exit::Fine);
+    }
+    tell(&steps, asked.as_ref(), terminal)?;
+    terminal.note(format_args!("the project and `{REPORT}` are in {}", display_path(&root).display()))?;
+    if !arguments.full {
+        terminal.note(format_args!("`grail models pull {PUPIL}` and `grail demo --full` close the loop"))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Check, mend, generate, remember.
+fn quick(show: &mut Show<'_>) -> anyhow::Result<Option<Json>> {
+    begin(show)?;
+    lessons::work_on(show, Some(FEW_LESSONS))?;
+    show.grail("what the project remembers", &["events", "stats"])?;
+    show.grail(
+        "a dataset of it: judged again, told once, split without a leak",
+        &["dataset", "build", "--no-types"],
+    )?;
+    show.grail("the same numbers as a page", &["events", "stats", "--html", REPORT])?;
+    Ok(None)
+}
+
+/// The same with a model that is taught.
+fn full(arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Result<Option<Json>> {
+    let (model, suite) = (arguments.model.as_str(), arguments.suite.as_str());
+    begin(show)?;
+    let generate =
+        ["generate", INTENT, "--kind", "view", "--layer", "syntax", "--layer", "rules", "--turns", "2"];
+    let before = [&generate[..], &["--model", model]].concat();
+    show.grail_may_fail("what the small model makes of a sentence before it is taught", &before)?;
+    lessons::work_on(show, arguments.lessons)?;
+    show.grail(
+        "a dataset of it: judged again, told once, split without a leak",
+        &["dataset", "build", "--no-types"],
+    )?;
+    let iterations = arguments.iterations.map(|count| count.to_string());
+    let mut train = vec!["train", "--model", model];
+    train.extend(iterations.iter().flat_map(|count| ["--iterations", count.as_str()]));
+    show.grail("training", &train)?;
+    let asking = ["--suite", suite, "--seeds", "1"];
+    let asked = show.grail_json(
+        "prompts that were in no lesson, strictly judged",
+        &[&["eval", "p1"][..], &asking].concat(),
+    )?;
+    let compare = [&["compare", model, "p1", "--html", REPORT][..], &asking].concat();
+    show.grail("before and after, prompt by prompt", &compare)?;
+    show.grail_may_fail("promoted only if it is proven better", &[&["promote", "p1"][..], &asking].concat())?;
+    show.grail_may_fail(
+        "the same sentence again, and now the promoted phase answers",
+        &[&generate[..], &["--yes"]].concat(),
+    )?;
+    Ok(Some(asked))
+}
+
+/// What both forms begin with.
+fn begin(show: &mut Show<'_>) -> anyhow::Result<()> {
+    show.grail("the skills that come with Grail", &["skills", "list"])?;
+    show.grail_may_fail("a page with a hole in it, seen by the project's rules", &["check"])?;
+    show.grail_may_fail("mended where a rule knows how", &["check", "--fix"])?;
+    let profile = "a user profile view with avatar, name and bio";
+    let arguments =
+        ["generate", profile, "--model", "template", "--layer", "syntax", "--layer", "rules", "--yes"];
+    show.grail("a sentence becomes code", &arguments)
+}
+
+fn tell(steps: &[Step], asked: Option<&Json>, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let mut table = Table::new(&["step", "seconds"]);
+    for step in steps {
+        table.row(vec![step.title.to_owned(), format!("{:.1}", step.seconds)]);
+    }
+    terminal.line(format_args!(""))?;
+    lines(&table, terminal)?;
+    let arms = asked.and_then(|asked| asked["arms"].as_array()).map(Vec::as_slice).unwrap_or_default();
+    if arms.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&["who answered", "right at once", "right after fixes", "prompts"]);
+    for arm in arms {
+        let all = &arm["score"]["all"];
+        let share = |name: &str| format!("{:.0} %", all[name]["share"].as_f64().unwrap_or_default() * 100.0);
+        let name = arm["arm"]["name"].as_str().unwrap_or_default().to_owned();
+        let count = all["first_try"]["of"].as_u64().unwrap_or_default().to_string();
+        table.row(vec![name, share("first_try"), share("with_fixes"), count]);
+    }
+    terminal.line(format_args!(""))?;
+    lines(&table, terminal)
+}
+
+fn lines(table: &Table, terminal: &mut Terminal) -> anyhow::Result<()> {
+    for (number, line) in table.lines().iter().enumerate() {
+        match number {
+            0 => terminal.line(format_args!("{BOLD}{line}{RESET}"))?,
+            _ => terminal.line(format_args!("{line}"))?,
+        }
+    }
+    Ok(())
+}
+
+/// The weights have to be there before anything is begun: nobody wants to learn of it after five minutes.
+fn find_pupil(model: &str) -> anyhow::Result<()> {
+    let cache = cache_folder(std::env::home_dir().as_deref()).map_err(AgentError::from)?;
+    find_weights(&cache, model).map_err(AgentError::from)?;
+    Ok(())
+}
+
+/// A folder with the sample project in it.
+fn sample_folder(wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let root = match wanted {
+        Some(folder) => {
+            fs::create_dir_all(folder)?;
+            if fs::read_dir(folder)?.next().is_some() {
+                let message = format!("`{}` is not empty", folder.display());
+                return Err(
+                    Failure::with_hint(message, "name a new folder: the demo makes a project in it").into()
+                );
+            }
+            folder.canonicalize()?
+        }
+        None => tempfile::Builder::new().prefix("grail-demo-").tempdir()?.keep(),
+    };
+    project::write(&root)?;
+    Ok(root)
+}
