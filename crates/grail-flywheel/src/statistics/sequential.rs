@@ -155,7 +155,9 @@ mod tests {
 
     fn after(differences: impl IntoIterator<Item = f64>) -> Sequential {
         let mut test = SequentialTest::new(0.95);
-        differences.into_iter().for_each(|difference| drop(test.push(difference)));
+        for difference in differences {
+            test.push(difference);
+        }
         test.verdict()
     }
 

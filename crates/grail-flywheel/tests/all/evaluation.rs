@@ -76,7 +76,7 @@ fn gaps_of_an_evaluation_are_told() {
         broken.gaps(&suite),
         [
             "`service-001` was not answered with seed 0",
-            "`view-000` was answered 2 times with seed 1",
+            "`view-000` was answered 2 times with seed 0",
             "`other` with seed 0 is not in the suite",
         ]
     );
