@@ -166,10 +166,6 @@ impl Sequence {
         self.generation.prompt.len() + self.generation.max_tokens
     }
 
-    fn is_reading(&self) -> bool {
-        self.cache.len() < self.generation.prompt.len()
-    }
-
     fn finish(&mut self, reason: EndReason) {
         let rest = self.text.finish();
         if !rest.is_empty() {

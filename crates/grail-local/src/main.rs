@@ -152,7 +152,7 @@ fn serve(arguments: Serve) -> Result<()> {
         ready["port"] = json!(listener.local_addr().map_err(failed)?.port());
         say(&json!({"ready": ready}));
         service.run(listener, stopped).await;
-        Ok(())
+        Ok::<(), LocalError>(())
     })?;
     // Requests under way are dropped with the runtime, and the engine with the last of them.
     runtime.shutdown_background();

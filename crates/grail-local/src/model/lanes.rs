@@ -71,6 +71,7 @@ impl Processor {
     }
 
     /// Every kind that this processor can stand in for.
+    #[cfg(test)]
     pub(crate) fn all() -> Vec<Self> {
         let mut all = vec![Self::Any];
         #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod constrained;
+mod generating;
+mod gguf;
 mod opening;
+mod serving;
 mod train_data;
 mod train_gradients;
 mod train_objective;
