@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use grail_flywheel::Event;
 use grail_flywheel::event::{CorrectionSource, EventKind, MergeWay, ProposalDecision, ReviewVerdict, Tokens};
-use grail_flywheel::extract::{
-    ExtractSettings, Extraction, PassedOver, SpecFiles, extract, extract_log,
-};
+use grail_flywheel::extract::{ExtractSettings, Extraction, PassedOver, SpecFiles, extract, extract_log};
 use proptest::prelude::*;
 use serde_json::json;
 
