@@ -10,6 +10,7 @@ mod dataset_build;
 mod dataset_export;
 mod dataset_import;
 mod extract;
+mod extract_log;
 mod fields;
 mod git_scratch;
 mod index;
