@@ -80,8 +80,7 @@ fn write_events(root: &Path, count: usize) -> usize {
         events.truncate(count - written);
         let Some(name) = events.first().map(|event| event.session.clone()) else { break };
         written += events.len();
-        let lines: String =
-            events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
+        let lines: String = events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
         bytes += lines.len();
         fs::write(folder.join(format!("2026-11-16-{name}.jsonl")), lines).unwrap();
     }

@@ -24,7 +24,8 @@ use crate::log::{Position, events_folder, read_single_files};
 pub use catch_up::CaughtUp;
 pub use derive::MAX_PAUSE_MINUTES;
 pub use query::{
-    Days, EventPlace, Fate, FateCount, Funnel, FunnelWeek, GenerationFact, RuleCount, Word, WorkedTime, monday_of, week_of,
+    Days, EventPlace, Fate, FateCount, Funnel, FunnelWeek, GenerationFact, RuleCount, Word, WorkedTime,
+    monday_of, week_of,
 };
 pub use schema::{APPLICATION_ID, Found, MIGRATIONS, current_version, inspect, migrate};
 

@@ -33,7 +33,8 @@ pub(super) fn judge(clauses: &[Clause]) -> Judgement {
     let mut is_task = false;
     for (number, clause) in clauses.iter().enumerate() {
         if clause.opens_sentence {
-            is_task = describes_something_new(clause);
+            // What is to be made is often described in a second sentence.
+            is_task = describes_something_new(clause) || (is_task && goes_on_describing(clause));
         }
         let before = (balance.against, balance.agreeing);
         if clause.is_contrast {
@@ -77,6 +78,10 @@ fn weigh(clause: &Clause, number: usize, is_task: bool, balance: &mut Balance) {
     if is_task {
         return;
     }
+    let asks_openly = words.first().is_some_and(|word| {
+        matches!(word.as_str(), "what" | "how" | "which" | "when" | "who" | "whats" | "hows")
+    });
+    let mut is_silent = true;
     let mut place = 0;
     while place < words.len() {
         let Some(cue) = cues::at(words, place) else {
@@ -85,10 +90,15 @@ fn weigh(clause: &Clause, number: usize, is_task: bool, balance: &mut Balance) {
         };
         let from = place.saturating_sub(REACH);
         let is_negated = words[from..place].iter().any(|word| cues::is_negation(word));
+        is_silent = false;
         if let Some(verdict) = cues::verdict_of(cue.side, is_negated) {
-            // A question that doubts is an answer.
-            let doubts =
-                matches!(words[place].as_str(), "shouldnt" | "isnt" | "wasnt" | "didnt" | "supposed" | "why");
+            // A question that doubts is an answer, unless it asks what or how.
+            let is_doubt = cue.side == Side::Doubt && (place == 0 || !asks_openly);
+            let doubts = is_doubt
+                || matches!(
+                    words[place].as_str(),
+                    "shouldnt" | "isnt" | "wasnt" | "didnt" | "supposed" | "why"
+                );
             let weight =
                 if is_question && doubts { cue.weight * factor / IN_QUESTION } else { cue.weight * factor };
             let not = if is_negated && matches!(cue.side, Side::For | Side::Fault) { "not " } else { "" };
@@ -96,6 +106,44 @@ fn weigh(clause: &Clause, number: usize, is_task: bool, balance: &mut Balance) {
         }
         place += cue.length;
     }
+    if !is_silent || is_question {
+        return;
+    }
+    if let Some(denial) = denial(words) {
+        balance.add(Verdict::Correction, factor, denial.to_owned());
+    } else if let Some(observed) = observed(words).filter(|_| number == 0) {
+        balance.add(Verdict::Correction, 0.6 * factor, observed.to_owned());
+    }
+}
+
+/// What it does, said first and without a word of praise: "it opens a new tab", "that reads the file for each row".
+fn observed(words: &[String]) -> Option<&str> {
+    let [subject, verb, _, _, ..] = words else { return None };
+    let is_it = matches!(subject.as_str(), "it" | "this" | "that");
+    let is_deed = verb.len() > 3
+        && verb.ends_with('s')
+        && !verb.ends_with("ss")
+        && !matches!(
+            verb.as_str(),
+            "depends" | "means" | "this" | "works" | "helps" | "needs" | "seems" | "looks" | "sounds"
+        );
+    (is_it && is_deed).then_some(verb)
+}
+
+/// What a thing does not do, or what nobody can do with it: "the total isn't rounded", "I can't find the button". What people do not know or
+/// have not done yet is no complaint.
+fn denial(words: &[String]) -> Option<&str> {
+    let place = words.iter().position(|word| cues::is_denial(word))?;
+    let (before, rest) = (&words[..place], &words[place + 1..]);
+    let is_person = |word: &String| {
+        matches!(word.as_str(), "i" | "im" | "ive" | "we" | "me" | "my" | "our" | "he" | "she")
+    };
+    if before.iter().any(is_person) {
+        return rest.iter().take(2).any(|word| cues::is_missed(word)).then_some(&words[place]);
+    }
+    // Something has to be there that does not.
+    let is_whole = !before.is_empty() || (words[place] == "not" && !rest.is_empty());
+    is_whole.then_some(&words[place])
 }
 
 /// The verb of a wish to have something made different: at the start, or behind a polite beginning.
@@ -222,6 +270,15 @@ fn describes_something_new(clause: &Clause) -> bool {
         }
         _ => false,
     }
+}
+
+fn goes_on_describing(clause: &Clause) -> bool {
+    matches!(
+        clause.words.first().map(String::as_str),
+        Some(
+            "it" | "they" | "the" | "each" | "every" | "a" | "an" | "this" | "there" | "with" | "and" | "all"
+        )
+    )
 }
 
 impl Balance {

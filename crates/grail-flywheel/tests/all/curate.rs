@@ -250,9 +250,8 @@ fn what_lint_found_has_to_be_found_still_and_what_tests_found_is_taken_as_it_was
     assert_eq!(gone, [false, true, false, true], "{verdicts:?}");
     let notes = validator.notes();
     assert!(
-        notes.contains(
-            &"tests are not run again: what they found is taken as it was in 1 example".to_owned()
-        ),
+        notes
+            .contains(&"tests are not run again: what they found is taken as it was in 1 example".to_owned()),
         "{notes:?}"
     );
 }

@@ -13,6 +13,7 @@ mod dataset_export;
 mod dataset_import;
 mod evaluation;
 mod extract;
+mod extract_log;
 mod fields;
 mod gate;
 mod git_scratch;

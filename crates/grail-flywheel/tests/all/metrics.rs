@@ -3,7 +3,7 @@
 use grail_flywheel::event::{EventKind, SkillStage};
 use grail_flywheel::index::Days;
 use grail_flywheel::metrics::report::{self, About};
-use grail_flywheel::metrics::{self, Group, Metrics, Period, Verdict, day_number};
+use grail_flywheel::metrics::{self, Group, Grouping, Metrics, Period, Verdict, day_number};
 
 use crate::index::open;
 use crate::scripted::{Project, Session};
@@ -51,6 +51,7 @@ fn three_generations_in_three_weeks() {
                 "\"views\": 2 made, validation 1/2, types 1/2, tests 0/0, first try 0/2, retries 3/2, 40 lines, Some(2000.0) tokens, None h",
             ],
             [
+                "\"\": 0 made, validation 0/0, types 0/0, tests 0/0, first try 0/0, retries 0/0, 0 lines, None tokens, None h",
                 "\"component\": 2 made, validation 1/2, types 1/2, tests 0/0, first try 0/2, retries 3/2, 40 lines, Some(2000.0) tokens, None h",
                 "\"service\": 1 made, validation 1/1, types 1/1, tests 1/1, first try 1/1, retries 0/1, 20 lines, Some(1000.0) tokens, None h",
             ],
@@ -97,6 +98,34 @@ fn rules_end_in_one_of_three_ways_and_people_may_disagree() {
         "no-print (rules): fired 2, fixer 1, model 1, stays 0; silenced 0 + 0 + 0, doubtful false",
     ]
     "#);
+}
+
+#[test]
+fn rules_and_skills_told_apart_add_up_to_all_of_them() {
+    let metrics = numbers(&Project::scripted(), &Period::default());
+    let against = |rule: &metrics::Rule| {
+        rule.suppressed_in_generated + rule.suppressed_in_commits + rule.violated_by_hand
+    };
+    for grouping in [Grouping::Week, Grouping::Kind, Grouping::Model, Grouping::Phase] {
+        let shares = metrics.rules_by(grouping);
+        for rule in &metrics.rules {
+            let of_rule = || shares.iter().filter(|share| share.rule == rule.rule);
+            assert_eq!(of_rule().map(|share| share.fired).sum::<u64>(), rule.fired, "{grouping:?}");
+            assert_eq!(of_rule().map(|share| share.fixed.passed).sum::<u64>(), rule.fixed.passed);
+            assert_eq!(of_rule().map(|share| share.overridden.passed).sum::<u64>(), against(rule));
+        }
+        let groups = metrics.by(grouping);
+        let fixed: u64 = groups.iter().map(|group| group.fixed.passed).sum();
+        assert_eq!(fixed, metrics.total.fixed.passed, "{grouping:?}");
+    }
+    assert_eq!((metrics.total.fixed.passed, metrics.total.fixed.of), (3, 4));
+    assert_eq!((metrics.total.overridden.passed, metrics.total.overridden.of), (3, 7));
+    assert!(metrics.rules_by(Grouping::Skill).is_empty());
+    for skill in &metrics.funnel {
+        let weeks = || metrics.funnel_by_week.iter().filter(|week| week.skill == skill.skill);
+        assert_eq!(weeks().map(|week| week.offered).sum::<u64>(), skill.offered);
+        assert_eq!(weeks().map(|week| week.passed).sum::<u64>(), skill.passed);
+    }
 }
 
 #[test]

@@ -180,8 +180,8 @@ fn numbers_say_what_they_are_shares_of() {
     about 4 min lost: 2 lines that passed and were kept, at 40 lines an hour by hand, less the time that was worked (pauses under 5 minutes)
     2,000 tokens for each artifact that passed
 
-    week        made  validation        types  tests  first try  retries  tokens  lines/h
-    2026-11-16     2  50 % (1/2)  100 % (2/2)      -  0 % (0/2)     1.50   2,000       17
+    week        made  validation        types  tests  first try  retries       fixed  tokens  lines/h
+    2026-11-16     2  50 % (1/2)  100 % (2/2)      -  0 % (0/2)     1.50  67 % (2/3)   2,000       17
 
     rule      fired  by fixer  by model  stays  overridden
     no-html       2         0         1      1   0 % (0/2)
@@ -192,6 +192,9 @@ fn numbers_say_what_they_are_shares_of() {
 
     exit 0
     ");
+    let by_model = scratch.run(&["events", "stats", "--by", "model"]);
+    let of_rules = by_model.lines().filter(|line| line.starts_with("no-html"));
+    assert_eq!(of_rules.count(), 2, "once for all, and once for its model: {by_model}");
     insta::assert_snapshot!(scratch.run(&["events", "stats", "--by", "skill", "--since", "2027-01-01"]), @"
     ! no events since 2027-01-01
     exit 0
