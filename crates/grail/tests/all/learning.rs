@@ -23,7 +23,7 @@ const FIELDS: [[&str; 2]; 4] =
     [["title", "price"], ["label", "amount"], ["caption", "rating"], ["name", "email"]];
 
 /// A suite of so many prompts, half for components and half for services.
-fn suite(count: usize) -> String {
+pub(crate) fn suite(count: usize) -> String {
     let mut text = "name = \"cards\"\n".to_owned();
     for number in 0..count {
         let (thing, [one, other]) = (THINGS[number % 12], FIELDS[number / 12]);
@@ -175,7 +175,7 @@ fn answers(evaluation: &mut Evaluation, passes: impl Fn(usize) -> bool) {
         let passes = passes(number);
         let problem = Problem {
             layer: "rules".to_owned(),
-            rule: "component-returns-template".to_owned(),
+            rule: "component-return-annotation".to_owned(),
             message: "it does not".to_owned(),
             line: 1,
             hint: None,
