@@ -91,10 +91,7 @@ impl Workshop {
         // An example is judged by the pack of its kind, in force or not: all of them are part of what a dataset was made with.
         let all = RuleArguments { select: vec!["ALL".to_owned()], ..RuleArguments::default() };
         let rules = all.rules_in_force(&project, &library)?;
-        let mut held_out = held_out_prompts(&catalogue);
-        held_out.extend(grail_flywheel::suite::held_out_prompts(&project.root)?);
-        held_out.sort();
-        held_out.dedup();
+        let held_out = held_out_prompts(&project.root, &catalogue)?;
         Ok(Self {
             trust: Trust::open(state_folder(home.as_deref()).as_deref()),
             specs: SpecFiles::new(&project.root),

@@ -1,9 +1,9 @@
 //! `grail models`: weights on this machine, and the phases that were trained here.
 
-mod list;
-mod pull;
-mod remove;
-mod serve;
+pub mod list;
+pub mod pull;
+pub mod remove;
+pub mod serve;
 
 use std::env;
 use std::path::PathBuf;
