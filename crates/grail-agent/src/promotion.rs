@@ -148,10 +148,15 @@ impl Weighed {
 
 /// Why a phase may answer, in a line.
 pub fn win(comparison: &Comparison) -> String {
+    format!("it wins {}", gained(comparison))
+}
+
+/// What is gained or lost, in a few words.
+pub fn gained(comparison: &Comparison) -> String {
     let points = |share: f64| (share * 1000.0).round() / 10.0;
     let difference = &comparison.difference;
     format!(
-        "it wins {:+} points [{}, {}] on {} prompts",
+        "{:+} points [{}, {}] on {} prompts",
         points(difference.estimate),
         points(difference.interval.low),
         points(difference.interval.high),
