@@ -48,7 +48,7 @@ pub async fn compare_arms(
         Run::start(workspace, suite, before, &settings.evaluate)?,
         Run::start(workspace, suite, after, &settings.evaluate)?,
     ];
-    let names = [before.contender.name.clone(), after.contender.name.clone()];
+    let names = [before.label(), after.label()];
     let ids = shuffled(suite.prompts.iter().map(|prompt| prompt.id.as_str()), settings.compare.seed);
     let order: Vec<&SuitePrompt> = ids.into_iter().filter_map(|id| suite.get(id)).collect();
     let step = if settings.sequential { PROMPTS_AT_ONCE } else { order.len() };

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::AgentError;
 use crate::compare::Watch;
-use crate::promotion::{Scales, WeighSettings, Weighed, weigh, win};
+use crate::promotion::{Scales, WeighSettings, Weighed, gained, weigh, win};
 use crate::training::{TrainOrder, TrainWatch, train};
 use crate::workspace::Workspace;
 
@@ -208,7 +208,7 @@ pub async fn turn(
             return Ok(turn);
         }
     };
-    turn.step("evaluate", begun, win(&weighed.comparison));
+    turn.step("evaluate", begun, gained(&weighed.comparison));
     turn.outcome = decide(workspace, &phases, &weighed, settings)?;
     turn.phase = Some(phases.get(&phase.id)?);
     turn.weighed = Some(weighed);

@@ -4,7 +4,7 @@
 //! controls, on the same suite with the same seeds. What was evaluated before is not asked again.
 
 use grail_flywheel::comparison::{Comparison, compare};
-use grail_flywheel::evaluation::{Control, Evaluation};
+use grail_flywheel::evaluation::Evaluation;
 use grail_flywheel::gate::{Case, Margins, Verdict, decide, lineage_of};
 use grail_flywheel::phase::{Current, Phase, Phases, Why};
 use grail_flywheel::suite::Suite;
@@ -84,7 +84,6 @@ pub async fn weigh(
     let root = &workspace.project.root;
     let Scales { candidate, base, current } = scales;
     let texts = SkillTexts::of_kinds(workspace, &suite.kinds())?;
-    let arm = |contender, skill, control| ArmOf { contender, skill, control };
     let mut notes = Vec::new();
     let mut evaluate = async |arm: ArmOf<'_>| {
         let label = arm.label();
@@ -93,18 +92,18 @@ pub async fn weigh(
         notes.extend(evaluated.notes);
         Ok::<Evaluation, AgentError>(evaluated.evaluation)
     };
-    let candidate_arm = arm(candidate, None, None);
+    let candidate_arm = ArmOf::told(candidate, None);
     // What was measured for this phase counts, whoever answered: the gate says whether that was the phase.
     let candidate = match of_phase(workspace, suite, candidate_arm, &settings.evaluate)? {
         Some(known) => known,
         None => evaluate(candidate_arm).await?,
     };
-    let controls = vec![
-        evaluate(arm(base, None, Some(Control::Base))).await?,
-        evaluate(arm(base, Some(&texts), Some(Control::BaseWithSkill))).await?,
-    ];
+    let mut controls = Vec::new();
+    for control in ArmOf::controls(base, &texts) {
+        controls.push(evaluate(control).await?);
+    }
     let current = match current {
-        Some(current) => evaluate(arm(current, None, None)).await?,
+        Some(current) => evaluate(ArmOf::told(current, None)).await?,
         None => controls[0].clone(),
     };
     let comparison = compare(&current, &candidate)?;
@@ -149,10 +148,15 @@ impl Weighed {
 
 /// Why a phase may answer, in a line.
 pub fn win(comparison: &Comparison) -> String {
+    format!("it wins {}", gained(comparison))
+}
+
+/// What is gained or lost, in a few words.
+pub fn gained(comparison: &Comparison) -> String {
     let points = |share: f64| (share * 1000.0).round() / 10.0;
     let difference = &comparison.difference;
     format!(
-        "it wins {:+} points [{}, {}] on {} prompts",
+        "{:+} points [{}, {}] on {} prompts",
         points(difference.estimate),
         points(difference.interval.low),
         points(difference.interval.high),

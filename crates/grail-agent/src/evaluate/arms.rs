@@ -1,5 +1,7 @@
 //! Arms by name: `p3`, `smollm2-135m`, `template`, and any of them with the text of the skills, as `template+skill`.
 
+use std::sync::Arc;
+
 use grail_flywheel::evaluation::{Control, Evaluation};
 use grail_flywheel::phase::Phases;
 use grail_flywheel::suite::Suite;
@@ -14,7 +16,8 @@ pub const WITH_SKILL: &str = "+skill";
 
 /// Who is asked, and what it is told.
 pub struct NamedArm {
-    pub contender: Contender,
+    /// Several arms may share one: a model is started once.
+    pub contender: Arc<Contender>,
     pub skill: Option<SkillTexts>,
     pub control: Option<Control>,
 }
@@ -22,11 +25,32 @@ pub struct NamedArm {
 impl NamedArm {
     /// The arm of this name, for a suite: of its kinds the skills are told.
     pub async fn of(workspace: &Workspace, suite: &Suite, name: &str) -> Result<Self, AgentError> {
-        let (model, with_skill) = match name.strip_suffix(WITH_SKILL) {
-            Some(model) => (model, true),
-            None => (name, false),
+        let contender = Contender::named(workspace, without_skill(name)).await?;
+        Self::with(workspace, suite, name, Arc::new(contender))
+    }
+
+    /// Two arms; of the same model, if they are.
+    pub async fn pair(
+        workspace: &Workspace,
+        suite: &Suite,
+        names: [&str; 2],
+    ) -> Result<[Self; 2], AgentError> {
+        let [before, after] = names;
+        let first = Self::of(workspace, suite, before).await?;
+        let second = match without_skill(before) == without_skill(after) {
+            true => Self::with(workspace, suite, after, Arc::clone(&first.contender))?,
+            false => Self::of(workspace, suite, after).await?,
         };
-        let mut contender = Contender::named(workspace, model).await?;
+        Ok([first, second])
+    }
+
+    fn with(
+        workspace: &Workspace,
+        suite: &Suite,
+        name: &str,
+        contender: Arc<Contender>,
+    ) -> Result<Self, AgentError> {
+        let with_skill = name.ends_with(WITH_SKILL);
         let control = match (&contender.phase, with_skill) {
             (Some(_), _) => None,
             (None, false) => Some(Control::Base),
@@ -36,15 +60,16 @@ impl NamedArm {
             true => Some(SkillTexts::of_kinds(workspace, &suite.kinds())?),
             false => None,
         };
-        if with_skill {
-            contender.name = format!("{} with the skill", contender.name);
-        }
         Ok(Self { contender, skill, control })
     }
 
     pub fn arm(&self) -> ArmOf<'_> {
-        ArmOf { contender: &self.contender, skill: self.skill.as_ref(), control: self.control }
+        ArmOf { control: self.control, ..ArmOf::told(&self.contender, self.skill.as_ref()) }
     }
+}
+
+fn without_skill(name: &str) -> &str {
+    name.strip_suffix(WITH_SKILL).unwrap_or(name)
 }
 
 /// Several arms on one suite.
@@ -73,12 +98,8 @@ pub async fn evaluate_with_controls(
     };
     let of_base = base.as_ref().unwrap_or(&asked.contender);
     let mut arms = vec![asked.arm()];
-    if asked.control != Some(Control::Base) {
-        arms.push(ArmOf { contender: of_base, skill: None, control: Some(Control::Base) });
-    }
-    if asked.control != Some(Control::BaseWithSkill) {
-        arms.push(ArmOf { contender: of_base, skill: Some(&texts), control: Some(Control::BaseWithSkill) });
-    }
+    let controls = ArmOf::controls(of_base, &texts);
+    arms.extend(controls.into_iter().filter(|control| control.control != asked.control));
     let mut many = ManyEvaluated { evaluations: Vec::new(), notes: Vec::new(), remembered: 0 };
     for arm in arms {
         let label = arm.label();
@@ -93,15 +114,26 @@ pub async fn evaluate_with_controls(
     Ok(many)
 }
 
-impl ArmOf<'_> {
+impl<'a> ArmOf<'a> {
+    /// A contender that is told this.
+    pub fn told(contender: &'a Contender, skill: Option<&'a SkillTexts>) -> Self {
+        Self { contender, skill, control: None, label: None }
+    }
+
+    /// The base without a skill, and with the text of the skills.
+    pub fn controls(base: &'a Contender, texts: &'a SkillTexts) -> [Self; 2] {
+        [
+            Self { control: Some(Control::Base), ..Self::told(base, None) },
+            Self { control: Some(Control::BaseWithSkill), ..Self::told(base, Some(texts)) },
+        ]
+    }
+
     /// What reports call the arm.
     pub fn label(&self) -> String {
-        let name = &self.contender.name;
-        match self.control {
-            Some(Control::BaseWithSkill) if !name.ends_with("with the skill") => {
-                format!("{name} with the skill")
-            }
-            _ => name.clone(),
+        match (self.label, self.skill) {
+            (Some(label), _) => label.to_owned(),
+            (None, Some(_)) => format!("{} with the skill", self.contender.name),
+            (None, None) => self.contender.name.clone(),
         }
     }
 }

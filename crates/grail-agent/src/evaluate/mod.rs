@@ -79,6 +79,8 @@ pub struct ArmOf<'a> {
     pub contender: &'a Contender,
     pub skill: Option<&'a SkillTexts>,
     pub control: Option<Control>,
+    /// What reports call it, if not as it follows from the rest.
+    pub label: Option<&'a str>,
 }
 
 /// What came of an arm.

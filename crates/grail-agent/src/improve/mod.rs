@@ -6,6 +6,7 @@
 mod fixes;
 mod texts;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use grail_flywheel::comparison::{CompareSettings, Comparison, Difference, compare_with};
@@ -108,7 +109,7 @@ pub async fn improve_contender(
     settings: &ImproveSettings<'_>,
     watch: Watch<'_>,
 ) -> Result<Improvements, AgentError> {
-    let arm = NamedArm { contender, skill: None, control: None };
+    let arm = NamedArm { contender: Arc::new(contender), skill: None, control: None };
     improve_arm(workspace, suite, &arm, settings, watch).await
 }
 

@@ -164,8 +164,8 @@ impl Trial<'_> {
         label: &str,
         cost: &mut Cost,
     ) -> Result<Evaluation, AgentError> {
-        let arm = ArmOf { contender: &self.arm.contender, skill, control: None };
         let label = format!("{}: {label}", self.skill);
+        let arm = ArmOf { label: Some(&label), ..ArmOf::told(&self.arm.contender, skill) };
         let told = |progress: Progress| (self.watch)(&label, progress);
         let Evaluated { evaluation, remembered, .. } =
             evaluate(self.workspace, suite, arm, &self.settings.evaluate, &told).await?;

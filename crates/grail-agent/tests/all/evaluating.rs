@@ -23,7 +23,7 @@ fn settings(seeds: u64) -> EvaluateSettings {
 }
 
 fn plain(contender: &Contender) -> ArmOf<'_> {
-    ArmOf { contender, skill: None, control: None }
+    ArmOf::told(contender, None)
 }
 
 async fn ask(
@@ -146,7 +146,7 @@ async fn answers_are_judged_strictly() {
         "from string.templatelib import Template\n\n\ndef UserCard(*, title: str, price: str) -> Template:\n";
     let cases = [
         ("I would rather talk.".to_owned(), vec!["no-code"], false),
-        ("```python\ndef UserCard(:\n```".to_owned(), vec!["syntax-error"], false),
+        ("```python\ndef UserCard(:\n```".to_owned(), vec!["syntax-error", "syntax-error"], false),
         // An element that nobody closes.
         (
             format!("```python\n{card}    return t\"<p>{{title}} {{price}}\"\n```"),
@@ -184,14 +184,14 @@ async fn what_a_fix_mends_passes_with_fixes_only() {
     let evaluated = ask(&sample, &suite, &contender, &settings(1)).await.unwrap();
     let found = &evaluated.evaluation.answers[0];
     assert_eq!((found.first_try_passed, found.passed_with_fixes), (false, true), "{found:?}");
-    assert_eq!(found.fixed, ["component-returns-template"]);
+    assert_eq!(found.fixed, ["component-return-annotation"]);
 }
 
 #[tokio::test]
 async fn silencing_a_rule_is_not_keeping_it() {
     let sample = Sample::new(&[]);
     let suite = suite(1);
-    let code = "def UserCard(*, title: str, price: str):  # grail: ignore[component-returns-template]\n    return t\"<p>{title} {price}</p>\"\n";
+    let code = "def UserCard(*, title: str, price: str):  # grail: ignore[component-return-annotation]\n    return t\"<p>{title} {price}</p>\"\n";
     let contender = Pupil::new(&sample, &suite, move |_, _| Say::Text(format!("```python\n{code}```")))
         .contender("pupil");
     let evaluated = ask(&sample, &suite, &contender, &settings(1)).await.unwrap();
@@ -227,7 +227,7 @@ async fn a_skill_is_told_before_the_request() {
     });
     let contender = pupil.contender("pupil");
     let texts = SkillTexts::of_skill("cards", "Close every element.", &["component"]).unwrap();
-    let arm = ArmOf { contender: &contender, skill: Some(&texts), control: None };
+    let arm = ArmOf::told(&contender, Some(&texts));
     let evaluated = evaluate(&sample.workspace, &suite, arm, &settings(1), &|_| {}).await.unwrap();
     assert_eq!(passed(&evaluated), (1, 1));
     assert_eq!(evaluated.evaluation.arm.skill.as_ref().unwrap().name, "cards");

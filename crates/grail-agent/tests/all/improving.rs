@@ -14,7 +14,7 @@ fn settings() -> EvaluateSettings {
 }
 
 /// A component without its annotation: a rule says so, and its fix is safe.
-const BARE: &str = "```python\ndef Card(*, title: str):\n    print(title)\n    return 1\n```";
+const BARE: &str = "```python\ndef Card(*, title: str):\n    return t\"<p>{title}</p>\"\n```";
 
 #[tokio::test]
 async fn a_text_that_helps_is_accepted_on_the_half_that_did_not_choose_it() {

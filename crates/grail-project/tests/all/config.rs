@@ -75,8 +75,8 @@ mode = \"code\"
     assert_eq!(config.generate.model.as_deref(), Some("local"));
     let local = &config.models["local"];
     assert_eq!(
-        (local.url.as_str(), &local.model, local.mode),
-        ("http://127.0.0.1:11434/v1", &None, ModelMode::Auto)
+        (local.url.as_deref(), &local.model, local.mode),
+        (Some("http://127.0.0.1:11434/v1"), &None, ModelMode::Auto)
     );
     let hosted = &config.models["hosted"];
     assert_eq!(hosted.model.as_deref(), Some("large-2"));

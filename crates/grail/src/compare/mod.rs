@@ -75,8 +75,8 @@ fn compare(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal
     let suite = load_suite(&workspace.project.root, suite_name)?;
     let (desk, bar) = (Desk::open()?, AskingBar::new());
     let compared = desk.work(async {
-        let before = NamedArm::of(workspace, &suite, &arguments.before).await?;
-        let after = NamedArm::of(workspace, &suite, &arguments.after).await?;
+        let [before, after] =
+            NamedArm::pair(workspace, &suite, [&arguments.before, &arguments.after]).await?;
         let watch = |who: &str, progress| bar.advance(who, progress);
         compare_arms(workspace, &suite, [before.arm(), after.arm()], &settings, &watch).await
     })?;

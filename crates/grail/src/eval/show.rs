@@ -118,7 +118,7 @@ pub(crate) fn write_page(path: &Path, page: &str, terminal: &mut Terminal) -> an
     };
     write().map_err(|error| {
         Failure::with_hint(
-            format!("`{}` cannot be written: {error}", visible_line(&path_text(path))),
+            format!("`{}` cannot be written: {}", visible_line(&path_text(path)), error.kind()),
             "name a file in a folder that is there",
         )
     })?;

@@ -86,22 +86,22 @@ fn evaluate(arguments: &Arguments, workspace: &Workspace, terminal: &mut Termina
     let model = arguments.model.as_deref().or(workspace.project.config.generate.model.as_deref());
     let model = model.unwrap_or(grail_agent::models::TEMPLATE);
     let (desk, bar) = (Desk::open()?, AskingBar::new());
+    let labels = match other {
+        Some(_) => [format!("{model} with the skill"), format!("{model} with the new text")],
+        None => [format!("{model} without the skill"), format!("{model} with the skill")],
+    };
+    let texts = match &other {
+        Some(other) => [Some(&now), Some(other)],
+        None => [None, Some(&now)],
+    };
     let compared = desk.work(async {
-        let named = |name: String| async move {
-            let contender = Contender::named(workspace, model).await?;
-            Ok::<_, grail_agent::AgentError>(Contender { name, ..contender })
+        let contender = Contender::named(workspace, model).await?;
+        let arm = |number: usize| ArmOf {
+            label: Some(labels[number].as_str()),
+            ..ArmOf::told(&contender, texts[number])
         };
-        let (before, after) = match other {
-            Some(_) => (format!("{model} with the skill"), format!("{model} with the new text")),
-            None => (format!("{model} without the skill"), format!("{model} with the skill")),
-        };
-        let (before, after) = (named(before).await?, named(after).await?);
-        let arm = |contender, skill| ArmOf { contender, skill, control: None };
-        let arms = match &other {
-            Some(other) => [arm(&before, Some(&now)), arm(&after, Some(other))],
-            None => [arm(&before, None), arm(&after, Some(&now))],
-        };
-        compare_arms(workspace, &suite, arms, &settings, &|who, progress| bar.advance(who, progress)).await
+        let watch = |who: &str, progress| bar.advance(who, progress);
+        compare_arms(workspace, &suite, [arm(0), arm(1)], &settings, &watch).await
     })?;
     drop(bar);
     tell(&compared, arguments.html.as_deref(), workspace, terminal)?;

@@ -23,7 +23,7 @@ const FIELDS: [[&str; 2]; 4] =
     [["title", "price"], ["label", "amount"], ["caption", "rating"], ["name", "email"]];
 
 /// A suite of so many prompts, half for components and half for services.
-fn suite(count: usize) -> String {
+pub(crate) fn suite(count: usize) -> String {
     let mut text = "name = \"cards\"\n".to_owned();
     for number in 0..count {
         let (thing, [one, other]) = (THINGS[number % 12], FIELDS[number / 12]);
@@ -45,7 +45,20 @@ fn project(prompts: usize) -> Scratch {
 fn a_model_is_evaluated_with_its_controls() {
     let scratch = project(6);
     let first = scratch.run(&["eval", "template", "--no-types", "--no-render"]);
-    insta::assert_snapshot!(first, @"");
+    insta::assert_snapshot!(first, @"
+    cards 6 prompts, 1 seed, judged by syntax, rules
+
+                               first try    likely   with fixes    likely  retries  tokens  s/answer
+    template                 100 % (6/6)  61–100 %  100 % (6/6)  61–100 %     0.00       0       0.0
+    template with the skill  100 % (6/6)  61–100 %  100 % (6/6)  61–100 %     0.00       0       0.0
+
+    template        first try    likely   with fixes    likely
+    component     100 % (3/3)  44–100 %  100 % (3/3)  44–100 %
+    service       100 % (3/3)  44–100 %  100 % (3/3)  44–100 %
+    seen-pattern  100 % (6/6)  61–100 %  100 % (6/6)  61–100 %
+
+    exit 0
+    ");
     // Nobody is asked twice.
     assert_eq!(scratch.run(&["eval", "template", "--no-types", "--no-render"]), first);
     let output = scratch
@@ -56,7 +69,13 @@ fn a_model_is_evaluated_with_its_controls() {
     assert_eq!(told["remembered"], 12);
     assert_eq!(told["arms"][0]["score"]["first_try"]["passed"], 6);
     assert_eq!(told["arms"][1]["arm"]["control"], "base_with_skill");
-    insta::assert_snapshot!(mask(&scratch.run(&["eval", "--list"])), @"");
+    insta::assert_snapshot!(mask(&scratch.run(&["eval", "--list"])), @"
+    evaluation                        arm  suite    first try   with fixes
+    HASH  template with the skill  cards  100 % (6/6)  100 % (6/6)
+    HASH                 template  cards  100 % (6/6)  100 % (6/6)
+
+    exit 0
+    ");
 }
 
 #[test]
@@ -67,29 +86,64 @@ fn a_page_of_an_evaluation_needs_no_network() {
     assert!(page.contains("<svg") && page.contains("template with the skill"));
     let links = regex::Regex::new(r#"(src|href)="|url\(|@import|<script"#).unwrap();
     assert!(!links.is_match(&page), "nothing is loaded from anywhere");
-    insta::assert_snapshot!(scratch.run(&["eval", "template", "--no-types", "--no-render", "--html", "no/where.html"]), @"");
+    insta::assert_snapshot!(scratch.run(&["eval", "template", "--no-types", "--no-render", "--html", "no/where.html"]), @"
+    ! error: `no/where.html` cannot be written: entity not found
+    ! hint: name a file in a folder that is there
+    exit 2
+    ");
 }
 
 #[test]
 fn what_cannot_be_evaluated_is_said() {
     let scratch = project(2);
-    insta::assert_snapshot!(scratch.run(&["eval", "template", "--suite", "none"]), @"");
-    insta::assert_snapshot!(scratch.run(&["eval", "p7"]), @"");
-    insta::assert_snapshot!(scratch.run(&["eval", "template", "--temperature", "3"]), @"");
-    insta::assert_snapshot!(scratch.run(&["eval", "--list"]), @"");
+    insta::assert_snapshot!(scratch.run(&["eval", "template", "--suite", "none"]), @"
+    ! error: there is no suite `none`
+    ! hint: there are cards, held-out, quick; a project's own are in `.grail/suites/` or `evals/`
+    exit 2
+    ");
+    insta::assert_snapshot!(scratch.run(&["eval", "p7"]), @"
+    ! error: there is no phase `p7`
+    ! hint: `grail train` makes the first one
+    exit 2
+    ");
+    insta::assert_snapshot!(scratch.run(&["eval", "template", "--temperature", "3"]), @"
+    ! error: the temperature 3 is out of range
+    ! hint: from 0, which is no chance at all, to 2
+    exit 2
+    ");
+    insta::assert_snapshot!(scratch.run(&["eval", "--list"]), @"
+    ! nothing was evaluated yet; `grail eval MODEL` does
+    exit 0
+    ");
 }
 
 #[test]
 fn two_models_are_compared() {
     let scratch = project(6);
-    insta::assert_snapshot!(scratch.run(&["compare", "template", "template+skill", "--no-types", "--no-render"]), @"");
+    insta::assert_snapshot!(scratch.run(&["compare", "template", "template+skill", "--no-types", "--no-render"]), @"
+    cards 6 prompts, 6 pairs of answers: passed at the first try
+
+                                         passed    likely
+    before: template                100 % (6/6)  61–100 %
+    after: template with the skill  100 % (6/6)  61–100 %
+
+    +0.0 points [0.0, 0.0]: no difference beyond chance; 0 prompts won, 0 lost, p = 1.000
+    sequentially: not decided
+
+                       before        after              difference  won  lost
+    component     100 % (3/3)  100 % (3/3)  +0.0 points [0.0, 0.0]    0     0
+    service       100 % (3/3)  100 % (3/3)  +0.0 points [0.0, 0.0]    0     0
+    seen-pattern  100 % (6/6)  100 % (6/6)  +0.0 points [0.0, 0.0]    0     0
+
+    exit 0
+    ");
 }
 
 #[test]
 fn the_text_of_a_project_s_skill_is_measured_and_the_lift_is_kept() {
     let skill = "---\nname: house-cards\ndescription: Cards as this house builds them.\n---\n\nClose every element.\n";
     let pack = "[kinds.house-card]\ndescription = \"A card\"\nwords = [\"house card\"]\nfile = \"cards/{name}.py\"\ntemplate = \"card.py.jinja\"\nfiles = [\"cards/*.py\"]\n";
-    let template = "\"\"\"{{ sentence }}\"\"\"\n\n\ndef {{ function }}() -> str:\n    return \"card\"\n";
+    let template = "{% set artifact = name.pascal %}\n{{ docstring }}\n\n\ndef {{ artifact }}() -> str:\n    return \"card\"\n";
     let suite = "name = \"house\"\n\n[[prompts]]\nid = \"one\"\nkind = \"house-card\"\nprompt = \"a house card for a room\"\n\n[[prompts]]\nid = \"two\"\nkind = \"house-card\"\nprompt = \"a house card for a bed\"\n";
     let scratch = Scratch::new(&[
         ("grail.toml", "[learn]\nsuite = \"house\"\nseeds = 1\n"),
@@ -100,7 +154,23 @@ fn the_text_of_a_project_s_skill_is_measured_and_the_lift_is_kept() {
     ]);
     scratch.run(&["skills", "trust", "house-cards"]);
     let arguments = ["skills", "eval", "house-cards", "--no-types", "--no-render", "--examples", "0"];
-    insta::assert_snapshot!(scratch.run(&arguments), @"");
+    insta::assert_snapshot!(scratch.run(&arguments), @"
+    house 2 prompts, 2 pairs of answers: passed at the first try
+
+                                             passed    likely
+    before: template without the skill  100 % (2/2)  34–100 %
+    after: template with the skill      100 % (2/2)  34–100 %
+
+    +0.0 points [0.0, 0.0]: no difference beyond chance; 0 prompts won, 0 lost, p = 1.000
+    sequentially: not decided
+
+                       before        after              difference  won  lost
+    house-card    100 % (2/2)  100 % (2/2)  +0.0 points [0.0, 0.0]    0     0
+    seen-pattern  100 % (2/2)  100 % (2/2)  +0.0 points [0.0, 0.0]    0     0
+
+    ! kept in `evals/benchmark.json` of `house-cards`: +0 points [0, 0], model template, 2 pairs
+    exit 0
+    ");
     let kept: serde_json::Value =
         serde_json::from_str(&scratch.read(".agents/skills/house-cards/evals/benchmark.json")).unwrap();
     assert_eq!(
@@ -109,7 +179,11 @@ fn the_text_of_a_project_s_skill_is_measured_and_the_lift_is_kept() {
     );
     let listed = scratch.run(&["skills", "list"]);
     assert!(listed.contains("house-cards") && !listed.contains("changed"), "{listed}");
-    insta::assert_snapshot!(scratch.run(&["skills", "eval", "view-conventions", "--no-types", "--no-render"]), @"");
+    insta::assert_snapshot!(scratch.run(&["skills", "eval", "view-conventions", "--no-types", "--no-render"]), @"
+    ! error: no prompt of the suite `house` asks for a kind of the skill `view-conventions`
+    ! hint: name a suite that does with `--suite`; a project's own are in `.grail/suites/` or `evals/`
+    exit 2
+    ");
 }
 
 /// A phase that was trained on these requests, and evaluations in which it passes what `passes` says. The base passes every fourth.
@@ -175,7 +249,7 @@ fn answers(evaluation: &mut Evaluation, passes: impl Fn(usize) -> bool) {
         let passes = passes(number);
         let problem = Problem {
             layer: "rules".to_owned(),
-            rule: "component-returns-template".to_owned(),
+            rule: "component-return-annotation".to_owned(),
             message: "it does not".to_owned(),
             line: 1,
             hint: None,
@@ -243,21 +317,80 @@ fn example(request: &str) -> Example {
 #[test]
 fn a_phase_that_wins_is_promoted_and_can_be_rolled_back() {
     let trained = Trained::new(Some(&LEARNED), IDENTITY, |number| number % 10 != 1);
-    insta::assert_snapshot!(trained.promote(&["--dry-run"]), @"");
-    insta::assert_snapshot!(trained.run(&["promote", "p1", "--no-types", "--no-render"]), @"");
-    insta::assert_snapshot!(trained.run(&["promote", "p1", "--no-types", "--no-render"]), @"");
-    insta::assert_snapshot!(trained.run(&["rollback"]), @"");
-    insta::assert_snapshot!(trained.run(&["rollback"]), @"");
-    insta::assert_snapshot!(trained.run(&["promote", "p1", "--challenge", "0.2"]), @"");
-    insta::assert_snapshot!(trained.run(&["promote", "--end-challenge"]), @"");
-    insta::assert_snapshot!(trained.run(&["promote", "p9"]), @"");
+    insta::assert_snapshot!(trained.promote(&["--dry-run"]), @"
+    PHASE after smollm2-135m: +64.6 points [50.0, 77.1]
+    it would be promoted: it wins +64.6 points [50, 77.1] on 48 prompts
+    exit 0
+    ");
+    insta::assert_snapshot!(trained.run(&["promote", "p1", "--no-types", "--no-render"]), @"
+    cards 48 prompts, 1 seed, judged by syntax, rules
+
+                                    first try   likely    with fixes   likely  retries  tokens  s/answer
+    PHASE                    90 % (43/48)  78–95 %  90 % (43/48)  78–95 %     0.00       0       0.0
+    smollm2-135m                 25 % (12/48)  15–39 %  25 % (12/48)  15–39 %     0.00       0       0.0
+    smollm2-135m with the skill  25 % (12/48)  15–39 %  25 % (12/48)  15–39 %     0.00       0       0.0
+
+    PHASE        first try   likely    with fixes   likely
+    component     88 % (21/24)  69–96 %  88 % (21/24)  69–96 %
+    service       92 % (22/24)  74–98 %  92 % (22/24)  74–98 %
+    seen-pattern  90 % (43/48)  78–95 %  90 % (43/48)  78–95 %
+
+    broken                       answers
+    component-return-annotation        5
+
+    PHASE after smollm2-135m: +64.6 points [50.0, 77.1]
+    promoted: it wins +64.6 points [50, 77.1] on 48 prompts
+    exit 0
+    ");
+    insta::assert_snapshot!(trained.run(&["promote", "p1", "--no-types", "--no-render"]), @"
+    ! error: phase `PHASE` answers already
+    ! hint: there is nothing to do
+    exit 2
+    ");
+    insta::assert_snapshot!(trained.run(&["rollback"]), @"
+    no phase answers any more: the base does
+    exit 0
+    ");
+    insta::assert_snapshot!(trained.run(&["rollback"]), @"
+    ! error: there is nothing to roll back: no phase was promoted
+    ! hint: the base model answers already
+    exit 2
+    ");
+    insta::assert_snapshot!(trained.run(&["promote", "p1", "--challenge", "0.2"]), @"
+    PHASE answers 20 % of the intents
+    ! `grail events stats --by phase` compares them; `grail promote --end-challenge` ends it
+    exit 0
+    ");
+    insta::assert_snapshot!(trained.run(&["promote", "--end-challenge"]), @"
+    the challenge has ended
+    exit 0
+    ");
+    insta::assert_snapshot!(trained.run(&["promote", "p9"]), @"
+    ! error: there is no phase `p9`
+    ! hint: there are PHASE
+    exit 2
+    ");
 }
 
 #[test]
 fn an_overfitted_adapter_is_refused() {
     let trained = Trained::new(Some(&LEARNED), IDENTITY, |number| number == 0);
-    insta::assert_snapshot!(trained.promote(&[]), @"");
-    insta::assert_snapshot!(trained.promote(&["--force"]), @"");
+    insta::assert_snapshot!(trained.promote(&[]), @"
+    PHASE after smollm2-135m: -22.9 points [-35.4, -12.5]
+      refused: it is no win: -22.9 points, and as little as -35.4 are possible (mid-p 0.000)
+      refused: `component` loses 20.8 points, more than 5
+      refused: `service` loses 25 points, more than 5
+    nothing has changed
+    exit 1
+    ");
+    insta::assert_snapshot!(trained.promote(&["--force"]), @"
+    PHASE after smollm2-135m: -22.9 points [-35.4, -12.5]
+      refused: it is no win: -22.9 points, and as little as -35.4 are possible (mid-p 0.000)
+      refused: `component` loses 20.8 points, more than 5
+      refused: `service` loses 25 points, more than 5
+    promoted by force, which is recorded
+    exit 0
+    ");
     let current = trained.scratch.read(".grail/phases/current.json");
     assert!(current.contains("\"forced\": true") && current.contains("it is no win"), "{current}");
 }
@@ -265,26 +398,48 @@ fn an_overfitted_adapter_is_refused() {
 #[test]
 fn a_random_adapter_is_refused() {
     let trained = Trained::new(Some(&LEARNED), IDENTITY, |_| false);
-    insta::assert_snapshot!(trained.promote(&[]), @"");
+    insta::assert_snapshot!(trained.promote(&[]), @"
+    PHASE after smollm2-135m: -25.0 points [-37.5, -12.5]
+      refused: it is no win: -25 points, and as little as -37.5 are possible (mid-p 0.000)
+      refused: `component` loses 25 points, more than 5
+      refused: `service` loses 25 points, more than 5
+    nothing has changed
+    exit 1
+    ");
 }
 
 #[test]
 fn a_phase_of_unknown_lineage_is_refused_whatever_its_score() {
     let trained = Trained::new(None, IDENTITY, |_| true);
-    insta::assert_snapshot!(trained.promote(&[]), @"");
+    insta::assert_snapshot!(trained.promote(&[]), @"
+    PHASE after smollm2-135m: +75.0 points [62.5, 87.5]
+      refused: nobody knows what it learned: it names no dataset
+    nothing has changed
+    exit 1
+    ");
 }
 
 #[test]
 fn a_phase_that_has_seen_the_suite_is_refused_whatever_its_score() {
     let seen = ["a lamp badge component with colour", "a user card component with title and price"];
     let trained = Trained::new(Some(&seen), IDENTITY, |_| true);
-    insta::assert_snapshot!(trained.promote(&[]), @"");
+    insta::assert_snapshot!(trained.promote(&[]), @"
+    PHASE after smollm2-135m: +75.0 points [62.5, 87.5]
+      refused: 1 of the examples it learned from are near prompts of the suite: `a-user-card-component-with-title-and-price` is 100 % like `a user card component with title and price`
+    nothing has changed
+    exit 1
+    ");
 }
 
 #[test]
 fn a_swapped_model_behind_the_same_name_is_refused() {
     let trained = Trained::new(Some(&LEARNED), "0123456789abcdef+0000000000000000", |_| true);
-    insta::assert_snapshot!(trained.promote(&[]), @"");
+    insta::assert_snapshot!(trained.promote(&[]), @"
+    PHASE after smollm2-135m: +75.0 points [62.5, 87.5]
+      refused: `0123456789abcdef+0000000000000000` answered, and the phase is `0123456789abcdef+fedcba9876543210`
+    nothing has changed
+    exit 1
+    ");
 }
 
 #[test]
@@ -292,13 +447,21 @@ fn an_adapter_that_changed_after_training_is_not_even_asked() {
     let trained = Trained::new(Some(&LEARNED), IDENTITY, |_| true);
     let file = format!(".grail/phases/{}/adapter/adapters.safetensors", trained.phase);
     fs::write(trained.scratch.path(&file), "others").unwrap();
-    insta::assert_snapshot!(trained.promote(&[]), @"");
+    insta::assert_snapshot!(trained.promote(&[]), @"
+    ! error: the adapter of phase `PHASE` is not what it was
+    ! hint: its files changed after training; train again
+    exit 2
+    ");
 }
 
 #[test]
 fn learning_waits_for_enough_that_is_new() {
     let scratch = project(4);
-    insta::assert_snapshot!(scratch.run(&["learn", "--dry-run"]), @"");
+    insta::assert_snapshot!(scratch.run(&["learn", "--dry-run"]), @"
+    ! error: there is nothing to learn from yet
+    ! hint: `grail generate` and the tools of `grail mcp` leave events; `grail dataset import --skills` gives a beginning
+    exit 2
+    ");
     scratch.run(&["dataset", "import", "--skills"]);
     let seen = |arguments: &[&str]| {
         let seen = mask(&scratch.run(arguments));
@@ -307,8 +470,18 @@ fn learning_waits_for_enough_that_is_new() {
             .replace_all(&seen, "N")
             .into_owned()
     };
-    insta::assert_snapshot!(seen(&["learn", "--dry-run"]), @"");
-    insta::assert_snapshot!(seen(&["learn", "--new-examples", "100000"]), @"");
+    insta::assert_snapshot!(seen(&["learn", "--dry-run"]), @"
+    HASH N of them new
+    a phase would be trained on it, and weighed
+    ! build N: dataset HASH
+    exit 0
+    ");
+    insta::assert_snapshot!(seen(&["learn", "--new-examples", "100000"]), @"
+    HASH N of them new
+    nothing was trained: 100000 examples would have to be new
+    ! build N: dataset HASH
+    exit 0
+    ");
 }
 
 #[test]
@@ -317,11 +490,22 @@ fn only_one_turn_of_the_wheel_goes_on_at_a_time() {
     fs::create_dir_all(scratch.path(".grail")).unwrap();
     let file = fs::File::create(scratch.path(".grail/learn.lock")).unwrap();
     file.lock().unwrap();
-    insta::assert_snapshot!(scratch.run(&["learn", "--dry-run"]), @"");
+    insta::assert_snapshot!(scratch.run(&["learn", "--dry-run"]), @"
+    ! error: another `grail learn` is at work in this project
+    ! hint: wait for it; what it does is kept
+    exit 2
+    ");
 }
 
 #[test]
 fn improvements_are_told_with_what_they_gain_and_cost() {
     let scratch = project(6);
-    insta::assert_snapshot!(scratch.run(&["improve", "template", "--no-types", "--no-render"]), @"");
+    insta::assert_snapshot!(scratch.run(&["improve", "template", "--no-types", "--no-render"]), @"
+    template
+      nothing fails
+
+    1. training: train a phase on what the project has taught
+       `grail learn` trains, weighs and promotes under the same gate; `grail learn --dry-run` says whether enough is new
+    exit 0
+    ");
 }

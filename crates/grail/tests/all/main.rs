@@ -36,3 +36,4 @@ mod train;
 mod transform;
 mod tree;
 mod usage;
+mod wheel;
