@@ -62,7 +62,7 @@ fn long_gradients_are_shortened_and_short_ones_kept() {
     assert_eq!(clip(&mut gradients, 1.0), 5.0);
     let close = |a: f32, b: f32| (a - b).abs() < 1e-6;
     assert!(close(gradients[0][0], 0.6) && close(gradients[1][1], 0.8), "{gradients:?}");
-    assert_eq!(clip(&mut vec![vec![30.0]], 0.0), 30.0);
+    assert_eq!(clip(&mut [vec![30.0]], 0.0), 30.0);
 }
 
 #[test]
