@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The same settings, data and seed give the same adapter, bit for bit, on one machine, whether or not the run was interrupted. The base is
-//! frozen and held as 32-bit floats. Nothing is printed: what happens is told as events.
+//! frozen and held as 32-bit floats. Nothing is printed: what happens is told as events. Checkpoints are not judged here: whoever listens can
+//! load each one as an adapter, ask it, and keep the best.
 
 mod adapter;
 mod attention;
@@ -31,7 +32,7 @@ pub use data::{Encoder, FEWEST, Loaded, Pair, Weighted};
 pub use optimizer::{Schedule, clip};
 pub use run::{Event, Stage, Summary, train};
 pub use sequences::Sample;
-pub use settings::{Settings, Validation};
+pub use settings::Settings;
 pub use tuned::Tuned;
 
 use crate::LocalError;

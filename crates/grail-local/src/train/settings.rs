@@ -67,9 +67,6 @@ pub struct Settings {
     /// Bytes of memory that the run may take; what is free if it is not said.
     #[serde(default)]
     pub memory: Option<u64>,
-    /// Prompts to be answered at every checkpoint, for whoever judges the checkpoints.
-    #[serde(default)]
-    pub validation: Option<Validation>,
     /// Steps of the second stage; two rounds over the pairs if it is not said.
     #[serde(default)]
     pub preference_iterations: Option<usize>,
@@ -79,15 +76,6 @@ pub struct Settings {
     /// How much the comparison counts beside the loss of the chosen answer.
     #[serde(default = "default_preference_weight")]
     pub preference_weight: f64,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Validation {
-    /// One JSON object in each line, with `messages` up to the answer.
-    pub prompts: PathBuf,
-    #[serde(default = "default_max_tokens")]
-    pub max_tokens: usize,
 }
 
 fn default_rank() -> usize {
@@ -147,7 +135,6 @@ impl Settings {
             resume: false,
             threads: None,
             memory: None,
-            validation: None,
             preference_iterations: None,
             preference_learning_rate: None,
             preference_weight: default_preference_weight(),

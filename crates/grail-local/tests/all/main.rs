@@ -1,5 +1,8 @@
 //! Local models, on toys made on the spot.
 
+// Clippy's exemption for tests does not reach functions beside them.
+#![allow(clippy::unwrap_used)]
+
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -147,7 +147,7 @@ fn a_killed_run_goes_on_as_if_nothing_had_happened() {
         assert!(killed.is_err());
         settings.resume = true;
         let (_, resumed) = run(&settings).unwrap();
-        let begun = killed_at / 4 * 4;
+        let begun = (killed_at - 1) / 4 * 4;
         assert!(
             matches!(resumed[0], Event::Start { resumed_from, .. } if resumed_from == (begun > 0).then_some(begun)),
             "{:?}",
@@ -278,7 +278,7 @@ fn pairs_move_the_chosen_answer_away_from_the_rejected_one() {
     scene.settings.checkpoint_every = Some(12);
     let mut margins = vec![];
     for (output, answer) in [("a", "good!"), ("b", "wrong")] {
-        let settings = likelihoods(scene.folder.path(), output, answer, &scene.settings);
+        let settings = likelihoods(scene.folder.path(), &format!("{output}.jsonl"), answer, &scene.settings);
         let (_, events) = run(&Settings { output: scene.folder.path().join(output), ..settings }).unwrap();
         let valid: Vec<f64> = events
             .iter()
@@ -309,7 +309,7 @@ fn a_run_that_diverges_stops_and_says_what_to_do() {
     );
     assert!(
         refusal.ends_with(
-            "; lower `learning_rate` (1e30) or `scale` (4), or raise `warmup`; there is no checkpoint yet"
+            "; lower `learning_rate` (1000000000000000000000000000000) or `scale` (4), or raise `warmup`; there is no checkpoint yet"
         ),
         "{refusal}"
     );
