@@ -148,7 +148,7 @@ pub(super) fn judge_types(workspace: &Workspace, verdicts: &mut [(&str, &mut Ver
     }
     let validator = RuleValidator::new(&workspace.project, &workspace.library)
         .with_python(workspace.python_rules())
-        .with_types();
+        .with_tools();
     for ((place, is_fixed, is_same), outcome) in places.into_iter().zip(validator.validate_all(&examples)) {
         let Err(Reason::Types { message }) = outcome else { continue };
         let layer = "types".to_owned();
