@@ -329,7 +329,8 @@ fn show_rules(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()> 
 fn show_rule_trend(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Result<()> {
     let rows = sorted_rules(metrics).into_iter().map(|rule| {
         let of_rule = metrics.rules_by.weeks.iter().filter(|share| share.rule == rule.rule);
-        (rule.rule.as_str(), of_rule.map(|share| (share.group.as_str(), share.fixed.rate)).collect())
+        let fixed: BTreeMap<_, _> = of_rule.map(|share| (share.group.as_str(), share.fixed.rate)).collect();
+        (rule.rule.as_str(), fixed)
     });
     show_weeks("rules put right, by week", metrics, rows, terminal)
 }
@@ -342,7 +343,7 @@ fn show_funnel_trend(metrics: &Metrics, terminal: &mut Terminal) -> anyhow::Resu
             let share = (week.offered > 0).then(|| week.used as f64 / week.offered as f64);
             (week.week.as_str(), share)
         });
-        (skill.skill.as_str(), used.collect())
+        (skill.skill.as_str(), used.collect::<BTreeMap<_, _>>())
     });
     show_weeks("skills used where offered, by week", metrics, rows, terminal)
 }
