@@ -93,7 +93,7 @@ fn promotions_and_rollbacks_are_written_down() {
     assert_eq!(phases.assign("anything").unwrap(), Assigned::Current(first.id.clone()));
     let last = phases.rollback("worse as well").unwrap();
     assert_eq!(last.phase, None);
-    let told: Vec<(ChangeKind, Option<&str>, Option<&str>, bool, &str)> = last
+    let told: Vec<_> = last
         .history
         .iter()
         .map(|change| {
