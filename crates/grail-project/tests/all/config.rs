@@ -196,7 +196,7 @@ error: `ROOT/grail.toml:1:2`: unknown key `tools`
   |
 1 | [tools]
   |  ^^^^^
-hint: known here: `project`, `code`, `sandbox`, `check`, `policies`, `generate`, `events`, `models`
+hint: known here: `project`, `code`, `sandbox`, `check`, `policies`, `generate`, `events`, `train`, `learn`, `models`
 ",
     );
 }
