@@ -76,6 +76,10 @@ bench-rules *arguments:
 bench-flywheel *arguments:
     scripts/bench-flywheel {{arguments}}
 
+# Local models beside llama.cpp: tokens per second
+bench-local *arguments:
+    scripts/bench-local {{arguments}}
+
 # What generating costs beside the model
 bench-agent *arguments:
     scripts/bench-agent {{arguments}}
