@@ -27,7 +27,7 @@ const PUPIL: &str = "smollm2-135m";
 /// What is asked before and after.
 const INTENT: &str = "a lighthouse keeper view with name, shift and log";
 /// Lessons of the short form: enough to see what a dataset is.
-const FEW_LESSONS: usize = 24;
+const FEW_LESSONS: usize = 16;
 const REPORT: &str = "report.html";
 
 /// Show everything Grail does, in a sample project of its own

@@ -91,12 +91,13 @@ fn run(scratch: &Scratch, line: &str) -> String {
 
 /// Ids are made up by chance, hashes follow from what the skills hold, and moments pass.
 pub(crate) fn mask(text: &str) -> String {
-    const MASKS: [(&str, &str); 5] = [
+    const MASKS: [(&str, &str); 6] = [
         (r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}  [0-9a-f]{8}", "MOMENT  EVENT"),
         (r"\d{4}-\d{2}-\d{2}T\S+Z", "MOMENT"),
         (r"\b20\d{2}-\d{2}-\d{2}\b", "YYYY-MM-DD"),
         (r"\b[0-9a-f]{12}([0-9a-f]{4})?\b", "HASH"),
         (r"\bin \d+ ms\b", "in N ms"),
+        (r"\babout \d+ min saved\b", "about N min saved"),
     ];
     MASKS.iter().fold(mask_ids(text), |text, (pattern, shown)| {
         Regex::new(pattern).unwrap().replace_all(&text, *shown).into_owned()

@@ -9,6 +9,7 @@ mod check;
 mod check_formats;
 mod codemod;
 mod dataset;
+mod demo;
 mod events;
 mod find;
 mod generate;

@@ -1,0 +1,65 @@
+//! The short form of the demo, which needs nothing, and what the long form needs.
+
+use serde_json::Value as Json;
+
+use crate::scratch::Scratch;
+
+#[test]
+fn the_short_form_goes_from_a_hole_in_a_page_to_a_dataset() {
+    let scratch = Scratch::new(&[]);
+    let output = scratch.command(&["demo", "--folder", "shop", "--format", "json"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let steps: Vec<(&str, i64)> = shown["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| (step["command"].as_str().unwrap(), step["exit"].as_i64().unwrap()))
+        .collect();
+    let profile = "$ grail generate 'a user profile view with avatar, name and bio' \
+                   --model template --layer syntax --layer rules --yes";
+    assert_eq!(
+        steps,
+        [
+            ("$ grail skills list", 0),
+            ("$ grail check", 1),
+            ("$ grail check --fix", 0),
+            (profile, 0),
+            ("$ grail generate '…' --model template --yes    # 16 sentences", 0),
+            ("$ grail events stats", 0),
+            ("$ grail dataset build --no-types", 0),
+            ("$ grail events stats --html report.html", 0),
+        ]
+    );
+    let step = |number: usize| &shown["steps"][number]["said"];
+    assert_eq!(step(1)["diagnostics"].as_array().unwrap().len(), 4);
+    assert_eq!(step(4), "16 of 16 passed every check and were approved");
+    assert_eq!(step(6)["dataset"]["counts"]["extracted"], 17);
+    let mended = scratch.read("shop/src/shop/views/search_view.py");
+    assert!(mended.contains("def search_view(*, query: str, hits: list[str]) -> str:"), "{mended}");
+    assert!(mended.contains("return html(t\"<h1>{query}</h1>"), "{mended}");
+    assert!(scratch.read("shop/report.html").contains("</html>"));
+}
+
+#[test]
+fn a_folder_with_something_in_it_is_left_alone() {
+    let scratch = Scratch::new(&[("shop/notes.txt", "mine")]);
+    insta::assert_snapshot!(scratch.run(&["demo", "--folder", "shop"]), @r"
+    ! error: `shop` is not empty
+    ! hint: name a new folder: the demo makes a project in it
+    exit 2
+    ");
+}
+
+#[test]
+fn the_long_form_says_what_it_needs_before_it_begins() {
+    let scratch = Scratch::new(&[]);
+    let mut command = scratch.command(&["demo", "--full", "--folder", "shop"]);
+    let output = command.env("GRAIL_CACHE", scratch.path("cache")).output().unwrap();
+    insta::assert_snapshot!(crate::scratch::render(&output), @r"
+    ! error: the weights `smollm2-135m` are not on this machine
+    ! hint: `grail models pull NAME` fetches them; `grail models list` shows them
+    exit 2
+    ");
+    assert!(!scratch.path("shop").exists());
+}
