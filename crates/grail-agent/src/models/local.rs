@@ -118,6 +118,12 @@ fn base_choice(workspace: &Workspace, name_or_path: &str) -> Result<LocalChoice,
     // The likeliest answer is the one that was learned.
     settings.temperature = Some(0.0);
     settings.max_tokens = Some(MAX_TOKENS);
+    // What the project says about these weights holds for their phases as well.
+    let mut models = workspace.project.config.models.values();
+    let said = models.find(|config| config.weights.as_deref() == Some(name_or_path));
+    settings.threads = said.and_then(|config| config.threads);
+    let context_tokens = said.and_then(|config| config.context_tokens);
+    settings.context = context_tokens.and_then(|tokens| tokens.try_into().ok());
     Ok(LocalChoice {
         name: name_or_path.to_owned(),
         settings,
@@ -125,7 +131,7 @@ fn base_choice(workspace: &Workspace, name_or_path: &str) -> Result<LocalChoice,
         phase: None,
         mode: Mode::Answer,
         form: ChatForm::default(),
-        context_tokens: None,
+        context_tokens,
     })
 }
 

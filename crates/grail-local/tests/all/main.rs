@@ -16,3 +16,4 @@ mod train_gradients;
 mod train_objective;
 mod train_run;
 mod train_toy;
+mod wheel;
