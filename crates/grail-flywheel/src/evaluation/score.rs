@@ -12,7 +12,6 @@ use crate::statistics::clustered_wilson;
 pub struct Score {
     pub prompts: usize,
     pub answers: usize,
-    #[serde(flatten)]
     pub all: Tally,
     pub by_kind: BTreeMap<String, Tally>,
     pub by_group: BTreeMap<String, Tally>,

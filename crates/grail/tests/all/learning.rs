@@ -67,7 +67,7 @@ fn a_model_is_evaluated_with_its_controls() {
         .unwrap();
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["remembered"], 12);
-    assert_eq!(told["arms"][0]["score"]["first_try"]["passed"], 6);
+    assert_eq!(told["arms"][0]["score"]["all"]["first_try"]["passed"], 6);
     assert_eq!(told["arms"][1]["arm"]["control"], "base_with_skill");
     insta::assert_snapshot!(mask(&scratch.run(&["eval", "--list"])), @"
     evaluation                        arm  suite    first try   with fixes
