@@ -244,8 +244,11 @@ pub(crate) fn fenced_blocks(text: &str) -> Vec<(String, String)> {
     fences(text).0
 }
 
+/// The language of a block, and what is in it.
+type Fence = (String, String);
+
 /// Fenced blocks, and the one that nobody closed.
-pub(crate) fn fences(text: &str) -> (Vec<(String, String)>, Option<(String, String)>) {
+pub(crate) fn fences(text: &str) -> (Vec<Fence>, Option<Fence>) {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String, String)> = None;
     for line in text.lines() {

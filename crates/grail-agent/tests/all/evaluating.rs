@@ -258,7 +258,7 @@ async fn two_arms_are_compared_on_the_same_prompts() {
     let page = comparison_page(comparison, &[before.clone(), after.clone()], &about).unwrap();
     assert!(page.contains("after after before") && page.contains("+80.0 points"), "{page}");
     assert!(page.contains("&lt;shop&gt;") && !page.contains("<shop>"));
-    let page = evaluation_page(&[after.clone()], &about).unwrap();
+    let page = evaluation_page(std::slice::from_ref(after), &about).unwrap();
     assert!(page.contains("90 % (36 of 40) of the answers passed at the first try"), "{page}");
 }
 

@@ -122,7 +122,8 @@ async fn a_phase_that_wins_on_what_it_has_never_seen_answers_from_then_on() {
     assert!(current.history[0].reasons[0].starts_with("it wins +"), "{:?}", current.history);
     assert_eq!(weighed.controls.len(), 2);
     let phases = Phases::new(trial.sample.root());
-    assert_eq!(phases.get(&trial.phase.id).unwrap().evaluations, [weighed.candidate.hash.clone()]);
+    let evaluations = phases.get(&trial.phase.id).unwrap().evaluations;
+    assert_eq!(evaluations, std::slice::from_ref(&weighed.candidate.hash));
     assert_eq!(phases.rollback("it was worse").unwrap().phase, None);
 }
 

@@ -1,6 +1,5 @@
 //! Steps that are commands of Grail itself: shown with their command line, timed, and believed by their exit code.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
