@@ -135,11 +135,14 @@ pub fn judge(
     code: Option<&str>,
 ) -> Result<Judged, AgentError> {
     let (_, kind) = find_kind(workspace, question.kind)?;
+    let unnamed = kind.name.replace('-', "_");
     let Some(code) = code else {
-        let report = nothing_to_judge(&path_for(workspace, &kind, &kind.name.replace('-', "_"))?);
+        let report = nothing_to_judge(&path_for(workspace, &kind, &unnamed)?);
         return Ok(Judged { strict: report.clone(), fixed: report, fixed_code: None });
     };
-    let path = path_for(workspace, &kind, &name_of(code, &kind.name))?;
+    // A name that no file can have is the model's fault, and no reason to end an evaluation.
+    let path = path_for(workspace, &kind, &name_of(code, &kind.name))
+        .or_else(|_| path_for(workspace, &kind, &unnamed))?;
     let mut strict = check_unfixed(workspace, Some(&kind.name), &path, code)?;
     let (text, mut fixed) = check_text(workspace, Some(&kind.name), &path, code)?;
     if fixed.success {
@@ -222,7 +225,8 @@ pub(crate) fn first_name(code: &str) -> Option<String> {
     let body = parsed.root().list(Field::Body);
     let definitions = body.filter(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
     let names = definitions.filter_map(|node| Some(node.child(Field::Name)?.text().to_owned()));
-    names.into_iter().find(|name| !name.starts_with('_'))
+    // Where the name is missing, as in half-written code, there is none.
+    names.into_iter().find(|name| !name.is_empty() && !name.starts_with('_'))
 }
 
 /// What an artifact is called: as its code says, else as its kind.

@@ -182,3 +182,13 @@ async fn the_file_is_found_in_whatever_form_it_comes() {
     let good = Some(GOOD.to_owned());
     assert_eq!(codes, [good.clone(), good.clone(), good, None]);
 }
+
+#[tokio::test]
+async fn a_definition_without_a_name_is_a_wrong_answer_and_no_failure() {
+    let sample = Sample::new(&[]);
+    let model = Scripted::new([fenced("class (Base):\n    pass\n")]);
+    let form = ChatForm::default();
+    let answered = answer_once(&sample.workspace, &model, &question(&form)).await.unwrap();
+    assert_eq!(answered.judged.strict.path, "services/service.py");
+    assert!(!answered.judged.strict.success && !answered.judged.fixed.success);
+}
