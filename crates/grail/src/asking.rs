@@ -64,17 +64,30 @@ impl AskingArguments {
     }
 }
 
-/// Where models are asked.
+/// Where models are asked. One for the whole command: connections and workers live as long as it does.
 pub(crate) struct Desk {
     runtime: Runtime,
+    /// What Ctrl-C leaves behind, in words.
+    interrupted: fn() -> Failure,
 }
 
 impl Desk {
+    /// For work whose answers are kept as they come.
     pub(crate) fn open() -> anyhow::Result<Self> {
-        Ok(Self { runtime: Builder::new_current_thread().enable_all().build()? })
+        Self::saying(|| {
+            Failure::with_hint(
+                "interrupted; every answer until now is kept",
+                "the same command goes on there",
+            )
+        })
     }
 
-    /// Works until it is done or somebody presses Ctrl-C. What was answered until then is kept.
+    /// For work that says something else when it is interrupted.
+    pub(crate) fn saying(interrupted: fn() -> Failure) -> anyhow::Result<Self> {
+        Ok(Self { runtime: Builder::new_current_thread().enable_all().build()?, interrupted })
+    }
+
+    /// Works until it is done or somebody presses Ctrl-C. Whatever was begun is put away then: other tools end, copies of the project go.
     pub(crate) fn work<Output>(
         &self,
         work: impl Future<Output = Result<Output, AgentError>>,
@@ -88,11 +101,7 @@ impl Desk {
         let work = async {
             tokio::select! {
                 result = work => Ok(result?),
-                () = interrupted => Err(Failure::with_hint(
-                    "interrupted; every answer until now is kept",
-                    "the same command goes on there",
-                )
-                .into()),
+                () = interrupted => Err((self.interrupted)().into()),
             }
         };
         while_tools_run(|| self.runtime.block_on(work))

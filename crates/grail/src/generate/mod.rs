@@ -22,14 +22,13 @@ use grail_model::Recorder;
 use grail_project::project_path;
 use grail_rules::tools::interruption;
 use serde_json::json;
-use tokio::runtime::{Builder, Runtime};
 
 use self::ask::{Answer, Terminal as _, TerminalApprover};
 use self::watch::Watch;
 use crate::Exit;
+use crate::asking::Desk;
 use crate::check::LayerName;
 use crate::cli::Format;
-use crate::interrupt::while_tools_run;
 use crate::memory::{OpenWorkspace, open_workspace};
 use crate::render::{Failure, Terminal, visible_line};
 
@@ -115,33 +114,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     result
 }
 
-/// Where models are asked. One for the whole command: connections and workers live as long as it does.
-struct Desk {
-    runtime: Runtime,
-}
-
-impl Desk {
-    /// Works until it is done or somebody presses Ctrl-C. Whatever was begun is put away then: other tools end, copies of the project go.
-    fn work<Output>(&self, work: impl Future<Output = Result<Output, AgentError>>) -> anyhow::Result<Output> {
-        interruption().store(false, Ordering::SeqCst);
-        let interrupted = async {
-            while !interruption().load(Ordering::SeqCst) {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        let work = async {
-            tokio::select! {
-                result = work => Ok(result?),
-                () = interrupted => Err(Failure::new("interrupted; nothing was written").into()),
-            }
-        };
-        while_tools_run(|| self.runtime.block_on(work))
-    }
-}
-
 fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let workspace = &open.workspace;
-    let desk = Desk { runtime: Builder::new_current_thread().enable_all().build()? };
+    let desk = Desk::saying(|| Failure::new("interrupted; nothing was written"))?;
     let watch = Watch::new();
     let starting = watch.clone();
     let chosen = desk.work(models::choose_with(
