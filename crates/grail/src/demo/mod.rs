@@ -13,7 +13,8 @@ use std::time::Instant;
 
 use clap::Args;
 use grail_agent::AgentError;
-use grail_model::local::{cache_folder, find_weights};
+use grail_agent::models::LOCAL_PREFIX;
+use grail_model::local::{cache_folder, catalogue_entry, find_weights};
 use serde_json::{Value as Json, json};
 
 use self::steps::{Show, Step};
@@ -67,15 +68,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
-    if arguments.full {
-        find_pupil(&arguments.model)?;
-    }
+    let pupil = arguments.full.then(|| find_pupil(&arguments.model)).transpose()?;
     let started = Instant::now();
     let root = sample_folder(arguments.folder.as_deref())?;
     let mut show = Show::new(&root, terminal)?;
-    let asked = match arguments.full {
-        true => full(arguments, &mut show)?,
-        false => quick(&mut show)?,
+    let asked = match &pupil {
+        Some(model) => full(model, arguments, &mut show)?,
+        None => quick(&mut show)?,
     };
     let Show { terminal, steps, .. } = show;
     if terminal.format() == Format::Json {
@@ -109,8 +108,8 @@ fn quick(show: &mut Show<'_>) -> anyhow::Result<Option<Json>> {
 }
 
 /// The same with a model that is taught.
-fn full(arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Result<Option<Json>> {
-    let (model, suite) = (arguments.model.as_str(), arguments.suite.as_str());
+fn full(model: &str, arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Result<Option<Json>> {
+    let suite = arguments.suite.as_str();
     begin(show)?;
     let generate =
         ["generate", INTENT, "--kind", "view", "--layer", "syntax", "--layer", "rules", "--turns", "2"];
@@ -184,11 +183,16 @@ fn lines(table: &Table, terminal: &mut Terminal) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The weights have to be there before anything is begun: nobody wants to learn of it after five minutes.
-fn find_pupil(model: &str) -> anyhow::Result<()> {
+/// The model as every step can name it, from whatever folder. The weights have to be there before anything is begun: nobody wants to learn of
+/// it after five minutes.
+fn find_pupil(model: &str) -> anyhow::Result<String> {
+    let name = model.strip_prefix(LOCAL_PREFIX).unwrap_or(model);
     let cache = cache_folder(std::env::home_dir().as_deref()).map_err(AgentError::from)?;
-    find_weights(&cache, model).map_err(AgentError::from)?;
-    Ok(())
+    let weights = find_weights(&cache, name).map_err(AgentError::from)?;
+    Ok(match catalogue_entry(name) {
+        Some(entry) => entry.name.to_owned(),
+        None => format!("{LOCAL_PREFIX}{}", weights.path.canonicalize()?.display()),
+    })
 }
 
 /// A folder with the sample project in it.
