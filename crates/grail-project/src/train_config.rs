@@ -37,6 +37,8 @@ pub struct TrainConfig {
     /// Steps between checkpoints.
     #[serde(deserialize_with = "positive")]
     pub checkpoint_every: Option<u64>,
+    /// How many validation prompts every checkpoint is asked, to keep the one that gets most of them right; with 0 the last one is kept.
+    pub validate: Option<u64>,
     /// Whether pairs of a wrong and a right answer are learned from in a second stage, where the trainer can.
     pub preferences: Option<bool>,
     #[serde(deserialize_with = "positive")]

@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TRAINER", value_parser = trainers())]
     pub trainer: Option<TrainerName>,
     /// Go on with the training that was broken off last
-    #[arg(long, conflicts_with_all = ["trainer", "iterations", "batch_size", "learning_rate", "rank", "scale", "seed", "max_tokens", "layers", "preferences"])]
+    #[arg(long, conflicts_with_all = ["trainer", "iterations", "batch_size", "learning_rate", "rank", "scale", "seed", "max_tokens", "layers", "validate", "preferences"])]
     pub resume: bool,
     /// How many steps; without it, three rounds through the examples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Settings")]
@@ -70,6 +70,9 @@ pub struct Arguments {
     /// How many layers get an adapter, from the last; without it, all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Settings")]
     pub layers: Option<u64>,
+    /// How many validation prompts every checkpoint is asked: the one that gets most of them right is kept, with 0 the last
+    #[arg(long, value_name = "N", help_heading = "Settings")]
+    pub validate: Option<u64>,
     /// Learn from pairs of a wrong and a right answer in a second stage; only `local` can
     #[arg(long, help_heading = "Settings")]
     pub preferences: bool,
@@ -105,6 +108,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
             seed: arguments.seed,
             max_tokens: arguments.max_tokens,
             layers: arguments.layers,
+            validate: arguments.validate,
             preferences: arguments.preferences.then_some(true),
             threads: arguments.threads,
             ..TrainConfig::default()
@@ -137,6 +141,12 @@ fn show(phase: &Phase, terminal: &mut Terminal) -> anyhow::Result<()> {
     let losses: Vec<f64> = phase.curves.iter().filter_map(|point| point.loss).collect();
     if let (Some(first), Some(last)) = (losses.first(), losses.last()) {
         terminal.line(format_args!("  {} steps, loss {first:.3} to {last:.3}", losses.len()))?;
+    }
+    let asked = phase.curves.iter().filter_map(|point| Some((point.step, point.passed?)));
+    let asked: Vec<String> =
+        asked.map(|(step, passed)| format!("{:.0} % after {step}", passed * 100.0)).collect();
+    if !asked.is_empty() {
+        terminal.line(format_args!("  validation prompts right: {}", asked.join(", ")))?;
     }
     if let Some(identity) = &phase.identity {
         terminal.line(format_args!("  identity {}", visible_line(identity)))?;
@@ -172,6 +182,9 @@ impl TrainProgress {
             TrainEvent::Point(point) => {
                 bar.set_position(point.step);
                 bar.set_message(measured(point));
+            }
+            TrainEvent::Validated { step, right, of } => {
+                bar.set_message(format!("checkpoint {step}: {right} of {of} validation prompts right"));
             }
             TrainEvent::Said(line) => bar.println(visible_line(line)),
         }

@@ -135,7 +135,7 @@ fn request(model: &str, prompt: &SuitePrompt) -> String {
 }
 
 /// Whether a model failed at this prompt, rather than failed to be there.
-fn is_wrong_answer(error: &ModelError) -> bool {
+pub(super) fn is_wrong_answer(error: &ModelError) -> bool {
     matches!(
         error,
         ModelError::Empty { .. }

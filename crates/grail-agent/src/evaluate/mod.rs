@@ -11,6 +11,7 @@ mod judge;
 mod known;
 mod render;
 mod skill_text;
+mod validate;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -31,6 +32,7 @@ pub use self::arms::{ManyEvaluated, NamedArm, WITH_SKILL, evaluate_with_controls
 pub use self::contender::{CURRENT, Contender, is_phase_name};
 pub use self::known::{evaluate_once, of_phase};
 pub use self::skill_text::{SkillTexts, trusted_text};
+pub(crate) use self::validate::{count_right, prompt_of};
 
 /// How a suite is asked and judged.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,6 +11,7 @@ mod local;
 mod machine;
 mod mlx;
 mod order;
+mod selection;
 mod trl;
 
 use std::fs::File;
@@ -77,6 +78,8 @@ pub enum TrainEvent<'e> {
     Planned { iterations: u64 },
     /// Something was measured.
     Point(&'e CurvePoint),
+    /// A checkpoint was asked: so many of the validation prompts it gets right.
+    Validated { step: u64, right: usize, of: usize },
     /// Something was said that is no number.
     Said(&'e str),
 }
@@ -125,6 +128,8 @@ pub fn train(
     };
     let result = run(trainer.as_ref(), &job, watch, &mut phase.curves);
     let result = result.and_then(|()| {
+        let asked = (job.output, plan.settings.validate);
+        selection::keep_best(workspace, &plan.choice, &dataset, asked, watch, &mut phase.curves)?;
         phase.adapter = Some(hash_adapter(job.output)?);
         phase.identity = Some(inspect_weights(job.weights, Some(job.output))?.identity);
         Ok(())

@@ -15,6 +15,8 @@ use crate::workspace::Workspace;
 const ROUNDS: u64 = 3;
 const FEWEST_STEPS: u64 = 20;
 const MOST_STEPS: u64 = 600;
+/// Of how many validation prompts a checkpoint is asked: enough to tell good from bad, few enough to be answered in a minute.
+const VALIDATE: u64 = 24;
 
 /// What is to be trained. What is not said is said by `[train]` in `grail.toml`, or follows.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +47,9 @@ pub struct TrainSettings {
     pub warmup: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_every: Option<u64>,
+    /// How many validation prompts decide between checkpoints.
+    #[serde(default)]
+    pub validate: u64,
     #[serde(default)]
     pub preferences: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,6 +152,7 @@ impl TrainSettings {
             layers: measure(wishes.layers, config.layers, parent.and_then(|parent| parent.layers)),
             warmup: wishes.warmup.or(config.warmup),
             checkpoint_every: wishes.checkpoint_every.or(config.checkpoint_every),
+            validate: wishes.validate.or(config.validate).unwrap_or(VALIDATE),
             preferences: wishes.preferences.or(config.preferences).unwrap_or(false),
             threads: wishes.threads.or(config.threads),
         }

@@ -50,6 +50,22 @@ pub fn check_code(checks: &Checks, code: &str) -> Vec<Problem> {
     problems
 }
 
+impl Checks {
+    /// What a right answer names, so that another one can be told right: its first public definition, and what that and others take.
+    /// Nothing if the code is no Python or defines nothing.
+    pub fn of_code(code: &str) -> Option<Self> {
+        let parsed = parse_module(Source::from_text(code));
+        if !parsed.is_valid() {
+            return None;
+        }
+        let body = parsed.root().list(Field::Body);
+        let definitions = body.filter(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
+        let mut names = definitions.filter_map(|node| Some(node.child(Field::Name)?.text().to_owned()));
+        let parameters = Names::of(&parsed).taken.into_iter().map(str::to_owned).collect();
+        Some(Self { name: Some(names.find(|name| !name.starts_with('_'))?), parameters, ..Self::default() })
+    }
+}
+
 fn problem(rule: &str, line: u32, message: String) -> Problem {
     Problem { layer: LAYER.to_owned(), rule: format!("suite/{rule}"), message, line, hint: None }
 }

@@ -17,7 +17,10 @@ const TEXT: &str = include_str!("../../suites/curriculum.toml");
 pub struct Intent {
     /// The kind of artifact that is asked for.
     pub kind: String,
+    /// As somebody says it.
     pub intent: String,
+    /// As whoever answers would say it: short, the same for all of its kind, and understood by the model `template`.
+    pub plain: String,
     pub thing: String,
     pub fields: Vec<String>,
     /// Which of the kind's wordings it is, from 0.
@@ -37,14 +40,18 @@ struct WrittenKind {
     kind: String,
     /// How often it is asked for in all.
     count: usize,
-    /// The most fields that are asked for.
-    #[serde(default = "most_fields")]
-    fields: usize,
+    /// The fewest and the most fields that are asked for.
+    #[serde(default = "some_fields")]
+    fields: [usize; 2],
+    /// What else varies: the words that a hole of this name is filled with, one of them each time.
+    #[serde(default)]
+    choices: BTreeMap<String, Vec<String>>,
+    plain: String,
     wordings: Vec<String>,
 }
 
-fn most_fields() -> usize {
-    4
+fn some_fields() -> [usize; 2] {
+    [2, 4]
 }
 
 /// All intents, in an order of which every beginning is balanced between the kinds.
@@ -72,36 +79,54 @@ fn intent(kind: &WrittenKind, place: usize, number: usize, things: &[(&String, &
     let (thing, pool) = things[(number * 37 + place * 11) % things.len()];
     let wording = (number + number / things.len()) % kind.wordings.len();
     let mut draws = Draws::new((place * 10_000 + number) as u64);
-    let most = kind.fields.min(pool.len());
-    let count = 2 + draws.below(most - 1);
+    let [fewest, most] = kind.fields.map(|count| count.min(pool.len()));
+    let count = fewest + draws.below(most - fewest + 1);
     let mut chosen: Vec<usize> = (0..pool.len()).collect();
     while chosen.len() > count {
         chosen.remove(draws.below(chosen.len()));
     }
     let fields: Vec<String> = chosen.into_iter().map(|field| pool[field].clone()).collect();
-    let intent = worded(&kind.wordings[wording], thing, &fields);
-    let fields = if kind.wordings[wording].contains("{fields}") { fields } else { Vec::new() };
-    Intent { kind: kind.kind.clone(), intent, thing: thing.clone(), fields, wording }
+    let choices: BTreeMap<&str, &str> = kind
+        .choices
+        .iter()
+        .map(|(hole, words)| (hole.as_str(), words[draws.below(words.len())].as_str()))
+        .collect();
+    let say = |wording: &str| worded(wording, thing, &fields, &choices);
+    let (intent, plain) = (say(&kind.wordings[wording]), say(&kind.plain));
+    Intent { kind: kind.kind.clone(), intent, plain, thing: thing.clone(), fields, wording }
 }
 
-fn worded(wording: &str, thing: &str, fields: &[String]) -> String {
-    let class: String = thing.split(' ').map(capitalised).collect();
+fn worded(wording: &str, thing: &str, fields: &[String], choices: &BTreeMap<&str, &str>) -> String {
+    let part = choices.get("part").copied().unwrap_or_default();
+    let name = format!("{thing} {part}");
+    let class = |name: &str| name.split(' ').map(capitalised).collect::<String>();
     let several = match thing.strip_suffix('y') {
         Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{stem}ies"),
         _ => format!("{thing}s"),
     };
+    let in_path = several.replace(' ', "-");
     let listed = match fields {
         [] => String::new(),
         [only] => only.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     };
-    wording
-        .replace("{a Thing}", &with_article(&class))
-        .replace("{Thing}", &class)
+    let mut said = wording.to_owned();
+    for (hole, word) in choices {
+        said = said.replace(&format!("{{{hole}}}"), word);
+    }
+    said.replace("{a Thing}", &with_article(&class(thing)))
+        .replace("{a Name}", &with_article(&class(&name)))
+        .replace("{a name}", &with_article(&name))
+        .replace("{Name}", &class(&name))
+        .replace("{name}", &name)
+        .replace("{Thing}", &class(thing))
         .replace("{a}", &with_article(thing))
+        .replace("{A}", &capitalised(&with_article(thing)))
+        .replace("/{things}", &format!("/{in_path}"))
         .replace("{things}", &several)
         .replace("{thing}", thing)
         .replace("{id}", &format!("{{{}_id}}", thing.replace(' ', "_")))
+        .replace("{Fields}", &capitalised(&listed))
         .replace("{fields}", &listed)
 }
 

@@ -63,6 +63,7 @@ pub(super) fn save(
     }
     fs::create_dir_all(&unfinished).map_err(failed(&unfinished))?;
     write_mlx(&unfinished, adapter)?;
+    write_peft(&unfinished.join("peft"), adapter)?;
     let moments = adapter.shape.matrices().zip(&optimizer.first).zip(&optimizer.second).flat_map(
         |(((name, rows, columns), first), second)| {
             [

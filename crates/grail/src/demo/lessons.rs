@@ -1,77 +1,225 @@
-//! Work that leaves something to learn from: many intents, made by the model `template`, checked, fixed and approved as always.
+//! Work that leaves something to learn from: many sentences, each in a session of its own, made, checked, fixed and approved as always.
 //!
-//! It is what `grail generate INTENT --model template --yes` does, for all of them in one process, each in a session of its own.
+//! At first the [`Teacher`] answers. Once a phase was trained, the rest of the sentences is worked on with that, as in daily work: what is
+//! right is approved, and what is not is put right by the one who knows, so that the next phase can learn from it.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
+use futures_util::{StreamExt, stream};
 use grail_agent::generate::{Company, GenerateSettings, Generation};
-use grail_agent::{ProposalStore, models, tools};
+use grail_agent::models::ChosenModel;
+use grail_agent::{AgentError, Proposal, ProposalStore, Workspace, models, tools};
+use grail_flywheel::NoEvents;
 use grail_flywheel::event::ProposalDecision;
-use grail_flywheel::suite::{Intent, curriculum};
+use grail_flywheel::suite::{Checks, Intent, check_code};
+use grail_model::Model;
 use grail_rules::Layer;
 use tokio::runtime::Builder;
 
-use super::steps::{Show, Step};
-use crate::memory::open_workspace_in;
+use super::steps::Show;
+use super::teacher::Teacher;
+use crate::generate::{record_edits, reject};
+use crate::memory::{OpenWorkspace, open_workspace_in};
 use crate::progress::Progress;
 use crate::render::count;
 
-const TITLE: &str = "the work of some weeks, in fast motion";
+/// So many are asked at once: a local model answers them together.
+const AT_ONCE: usize = 8;
 
-/// Works on the first intents of the curriculum.
-pub(super) fn work_on(show: &mut Show<'_>, most: Option<usize>) -> anyhow::Result<()> {
-    let mut intents = curriculum()?;
-    intents.truncate(most.unwrap_or(usize::MAX));
+/// What came of one sentence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// What was made is right.
+    Right,
+    /// It was wrong, and was put right.
+    PutRight,
+    /// Nothing came of it.
+    Nothing,
+}
+
+/// Works on sentences with the teacher alone.
+pub(super) fn teach(show: &mut Show<'_>, intents: &[Intent]) -> anyhow::Result<()> {
+    let title = "the work of some weeks, in fast motion";
     let command =
         format!("$ grail generate '…' --model template --yes    # {}", count(intents.len(), "sentence"));
-    show.heading(TITLE, &command)?;
-    let started = Instant::now();
-    let progress = Progress::of("working", intents.len(), "sentences");
-    let mut passed = 0;
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    for (number, intent) in intents.iter().enumerate() {
-        passed += usize::from(runtime.block_on(work(show, intent))?);
-        progress.advance(number + 1);
-    }
-    drop(progress);
-    let said = format!("{passed} of {} passed every check and were approved", intents.len());
+    let came = work(show, title, &command, intents, None)?;
+    let right = came.iter().filter(|came| **came != Came::Nothing).count();
+    said(show, title, command, format!("{right} of {} passed every check and were approved", intents.len()))
+}
+
+/// Works on sentences with a phase, and puts right what it gets wrong.
+pub(super) fn practise(show: &mut Show<'_>, intents: &[Intent], phase: &str) -> anyhow::Result<()> {
+    let title = "daily work with the new phase: what is wrong is put right";
+    let command =
+        format!("$ grail generate '…' --model phase:{phase}    # {}", count(intents.len(), "sentence"));
+    let came = work(show, title, &command, intents, Some(phase))?;
+    let count = |wanted: Came| came.iter().filter(|came| **came == wanted).count();
+    let (right, put_right) = (count(Came::Right), count(Came::PutRight));
+    said(
+        show,
+        title,
+        command,
+        format!("{right} of {} approved as they were, {put_right} put right", intents.len()),
+    )
+}
+
+fn said(show: &mut Show<'_>, title: &'static str, command: String, said: String) -> anyhow::Result<()> {
     show.terminal.note(format_args!("{said}"))?;
-    let seconds = started.elapsed().as_secs_f64();
-    show.steps.push(Step { title: TITLE, command, exit: 0, seconds, said: said.into() });
+    show.done(title, command, 0, said.into());
     Ok(())
 }
 
-/// Whether something came of one intent.
-async fn work(show: &mut Show<'_>, intent: &Intent) -> anyhow::Result<bool> {
-    let open = open_workspace_in(&show.root, |log| log)?;
+fn work(
+    show: &mut Show<'_>,
+    title: &'static str,
+    command: &str,
+    intents: &[Intent],
+    phase: Option<&str>,
+) -> anyhow::Result<Vec<Came>> {
+    show.heading(title, command)?;
+    let progress = Progress::of("working", intents.len(), "sentences");
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let root = show.root.clone();
+    let came = runtime.block_on(async {
+        let pupil = match phase {
+            Some(phase) => {
+                let open = open_workspace_in(&root, |log| log)?;
+                Some(models::choose(&open.workspace, Some(&format!("phase:{phase}"))).await?)
+            }
+            None => None,
+        };
+        let lessons = intents.iter().map(|intent| lesson(&root, intent, pupil.as_ref()));
+        let mut lessons = stream::iter(lessons).buffer_unordered(AT_ONCE);
+        let mut came = Vec::new();
+        while let Some(done) = lessons.next().await {
+            let (one, open) = done?;
+            open.finish(show.terminal)?;
+            came.push(one);
+            progress.advance(came.len());
+        }
+        anyhow::Ok(came)
+    })?;
+    drop(progress);
+    Ok(came)
+}
+
+async fn lesson(
+    root: &Path,
+    intent: &Intent,
+    pupil: Option<&ChosenModel>,
+) -> anyhow::Result<(Came, OpenWorkspace)> {
+    let open = open_workspace_in(root, |log| log)?;
     let workspace = &open.workspace;
-    let chosen = models::choose(workspace, Some(models::TEMPLATE)).await?;
-    let settings = GenerateSettings {
+    let store = ProposalStore::of_project(&workspace.project.root);
+    let template = models::choose(workspace, Some(models::TEMPLATE)).await?;
+    let teacher = Teacher { template: template.model.as_ref(), said: &intent.intent, meant: &intent.plain };
+    let teacher = (&teacher, &template);
+    let came = match pupil {
+        Some(pupil) => practice(workspace, &store, intent, pupil, teacher).await?,
+        None => show_how(workspace, &store, intent, teacher, Came::Right).await?,
+    };
+    Ok((came, open))
+}
+
+/// The teacher's own work.
+async fn show_how(
+    workspace: &Arc<Workspace>,
+    store: &ProposalStore,
+    intent: &Intent,
+    (teacher, template): (&Teacher<'_>, &ChosenModel),
+    came: Came,
+) -> anyhow::Result<Came> {
+    match make(workspace, teacher, intent, settings(intent, template)).await {
+        Ok(made) => approve(workspace, store, &made).map(|()| came),
+        Err(_) => Ok(Came::Nothing),
+    }
+}
+
+/// One sentence with the pupil, and the teacher at hand, who knows what is right without anybody hearing of it.
+async fn practice(
+    workspace: &Arc<Workspace>,
+    store: &ProposalStore,
+    intent: &Intent,
+    pupil: &ChosenModel,
+    teacher: (&Teacher<'_>, &ChosenModel),
+) -> anyhow::Result<Came> {
+    let unheard = open_workspace_in(&workspace.project.root, |_| Arc::new(NoEvents))?;
+    let right = make(&unheard.workspace, teacher.0, intent, settings(intent, teacher.1)).await?;
+    if let Ok(made) = make(workspace, pupil.model.as_ref(), intent, settings(intent, pupil)).await {
+        if is_as_good(&made, &right) {
+            approve(workspace, store, &made)?;
+            return Ok(Came::Right);
+        }
+        store.save(&made, None)?;
+        workspace.session.emit_proposal(&made, ProposalDecision::Made, None);
+        if let ([wrong], [wanted]) = (made.files.as_slice(), right.files.as_slice())
+            && wrong.path == wanted.path
+            && let Some(text) = &wanted.after
+        {
+            let mut edited = store.edit(&made.id, &wrong.path, text.clone())?;
+            edited.recheck(workspace, &made)?;
+            store.save(&edited, None)?;
+            record_edits(workspace, &made, &edited);
+            write(workspace, store, &edited)?;
+            return Ok(Came::PutRight);
+        }
+        reject(workspace, store, &made.id, Some("that is not what was meant".to_owned()))?;
+    }
+    show_how(workspace, store, intent, teacher, Came::PutRight).await
+}
+
+/// Whether all that the right answer names is in the other one.
+fn is_as_good(made: &Proposal, right: &Proposal) -> bool {
+    let code = |proposal: &Proposal| proposal.files.first().and_then(|file| file.after.clone());
+    match (code(made), code(right).as_deref().and_then(Checks::of_code)) {
+        (Some(code), Some(checks)) => check_code(&checks, &code).is_empty(),
+        _ => false,
+    }
+}
+
+fn settings(intent: &Intent, chosen: &ChosenModel) -> GenerateSettings {
+    GenerateSettings {
         kind: Some(intent.kind.clone()),
         model_name: chosen.name.clone(),
+        phase: chosen.phase.clone(),
+        mode: chosen.preferred_mode,
+        form: chosen.form.clone(),
         layers: vec![Layer::Syntax, Layer::Rules],
         ..GenerateSettings::default()
+    }
+}
+
+async fn make(
+    workspace: &Arc<Workspace>,
+    model: &dyn Model,
+    intent: &Intent,
+    settings: GenerateSettings,
+) -> Result<Proposal, AgentError> {
+    let begin = |settings| async {
+        let (tools, company) = (tools::for_generating(workspace)?, Company::default());
+        Generation::start(workspace, model, tools, &intent.intent, settings, company).await?.run().await
     };
-    let tools = tools::for_generating(workspace)?;
-    let company = Company::default();
-    let started =
-        Generation::start(workspace, chosen.model.as_ref(), tools, &intent.intent, settings, company).await;
-    let proposal = match started {
-        Ok(mut generation) => generation.run().await,
-        Err(error) => Err(error),
-    };
-    let passed = match proposal {
-        Ok(proposal) => {
-            let store = ProposalStore::of_project(&workspace.project.root);
-            store.save(&proposal, None)?;
-            workspace.session.emit_proposal(&proposal, ProposalDecision::Made, None);
-            let (approved, _) = store.approve(&proposal.id, Arc::clone(&workspace.clock).as_ref())?;
-            workspace.session.emit_proposal(&approved, ProposalDecision::Approved, None);
-            true
+    match begin(settings.clone()).await {
+        // Some weeks later the same thing is asked for again, and what was there is made anew.
+        Err(AgentError::Exists { path }) => {
+            let file = workspace.project.root.join(&path);
+            fs::remove_file(&file).map_err(|source| AgentError::Storage { path, source })?;
+            begin(settings).await
         }
-        Err(_) => false,
-    };
-    open.finish(show.terminal)?;
-    Ok(passed)
+        made => made,
+    }
+}
+
+fn approve(workspace: &Workspace, store: &ProposalStore, proposal: &Proposal) -> anyhow::Result<()> {
+    store.save(proposal, None)?;
+    workspace.session.emit_proposal(proposal, ProposalDecision::Made, None);
+    write(workspace, store, proposal)
+}
+
+fn write(workspace: &Workspace, store: &ProposalStore, proposal: &Proposal) -> anyhow::Result<()> {
+    let (approved, _) = store.approve(&proposal.id, workspace.clock.as_ref())?;
+    workspace.session.emit_proposal(&approved, ProposalDecision::Approved, None);
+    Ok(())
 }

@@ -6,6 +6,7 @@
 mod lessons;
 mod project;
 mod steps;
+mod teacher;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use std::time::Instant;
 use clap::Args;
 use grail_agent::AgentError;
 use grail_agent::models::LOCAL_PREFIX;
+use grail_flywheel::suite::curriculum;
 use grail_model::local::{cache_folder, catalogue_entry, find_weights};
 use serde_json::{Value as Json, json};
 
@@ -25,6 +27,8 @@ use crate::table::Table;
 
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
+/// So many of ten lessons are for the first phase, where there are more.
+const FIRST_SHARE: usize = 7;
 /// What is asked before and after.
 const INTENT: &str = "a lighthouse keeper view with name, shift and log";
 /// Lessons of the short form: enough to see what a dataset is.
@@ -65,6 +69,15 @@ pub struct Arguments {
     /// How many steps of training; without it, what the dataset asks for
     #[arg(long, value_name = "N", help_heading = "Full")]
     pub iterations: Option<u64>,
+    /// How often every prompt is asked, each time with another seed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Full")]
+    pub seeds: u64,
+    /// How many turns the wheel makes; from the second on, a phase learns from the work with the one before
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=9), help_heading = "Full")]
+    pub phases: u64,
+    /// Where the chance of training begins
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Full")]
+    pub seed: u64,
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
@@ -97,7 +110,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
 /// Check, mend, generate, remember.
 fn quick(show: &mut Show<'_>) -> anyhow::Result<Option<Json>> {
     begin(show)?;
-    lessons::work_on(show, Some(FEW_LESSONS))?;
+    let intents = curriculum()?;
+    lessons::teach(show, &intents[..FEW_LESSONS.min(intents.len())])?;
     show.grail("what the project remembers", &["events", "stats"])?;
     show.grail(
         "a dataset of it: judged again, told once, split without a leak",
@@ -109,34 +123,63 @@ fn quick(show: &mut Show<'_>) -> anyhow::Result<Option<Json>> {
 
 /// The same with a model that is taught.
 fn full(model: &str, arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Result<Option<Json>> {
-    let suite = arguments.suite.as_str();
     begin(show)?;
     let generate =
         ["generate", INTENT, "--kind", "view", "--layer", "syntax", "--layer", "rules", "--turns", "2"];
     let before = [&generate[..], &["--model", model]].concat();
     show.grail_may_fail("what the small model makes of a sentence before it is taught", &before)?;
-    lessons::work_on(show, arguments.lessons)?;
-    show.grail(
-        "a dataset of it: judged again, told once, split without a leak",
-        &["dataset", "build", "--no-types"],
-    )?;
-    let iterations = arguments.iterations.map(|count| count.to_string());
-    let mut train = vec!["train", "--model", model];
-    train.extend(iterations.iter().flat_map(|count| ["--iterations", count.as_str()]));
-    show.grail("training", &train)?;
-    let asking = ["--suite", suite, "--seeds", "1"];
-    let asked = show.grail_json(
-        "prompts that were in no lesson, strictly judged",
-        &[&["eval", "p1"][..], &asking].concat(),
-    )?;
-    let compare = [&["compare", model, "p1", "--html", REPORT][..], &asking].concat();
-    show.grail("before and after, prompt by prompt", &compare)?;
-    show.grail_may_fail("promoted only if it is proven better", &[&["promote", "p1"][..], &asking].concat())?;
+    let mut intents = curriculum()?;
+    intents.truncate(arguments.lessons.unwrap_or(usize::MAX));
+    let phases = usize::try_from(arguments.phases)?;
+    let first = if phases > 1 { intents.len() * FIRST_SHARE / 10 } else { intents.len() };
+    let (first, later) = intents.split_at(first);
+    lessons::teach(show, first)?;
+    let mut asked = turn(show, arguments, model, None)?;
+    let share = later.len().div_ceil((phases - 1).max(1)).max(1);
+    for (number, intents) in later.chunks(share).enumerate() {
+        let phase = format!("p{}", number + 1);
+        lessons::practise(show, intents, &phase)?;
+        asked = turn(show, arguments, model, Some(number + 1))?;
+    }
     show.grail_may_fail(
         "the same sentence again, and now the promoted phase answers",
         &[&generate[..], &["--yes"]].concat(),
     )?;
     Ok(Some(asked))
+}
+
+/// One turn of the wheel: what happened becomes a dataset, the dataset a phase, and the phase is promoted if it is better.
+fn turn(
+    show: &mut Show<'_>,
+    arguments: &Arguments,
+    model: &str,
+    before: Option<usize>,
+) -> anyhow::Result<Json> {
+    let phase = format!("p{}", before.unwrap_or_default() + 1);
+    show.grail(
+        "a dataset of it: judged again, told once, split without a leak",
+        &["dataset", "build", "--no-types"],
+    )?;
+    let parent = before.map(|number| format!("phase:p{number}"));
+    let [seeds, seed] = [arguments.seeds, arguments.seed].map(|number| number.to_string());
+    let iterations = arguments.iterations.map(|count| count.to_string());
+    let mut train = vec!["train", "--model", parent.as_deref().unwrap_or(model), "--seed", &seed];
+    train.extend(iterations.iter().flat_map(|count| ["--iterations", count.as_str()]));
+    show.grail("training", &train)?;
+    let asking = ["--suite", arguments.suite.as_str(), "--seeds", &seeds];
+    let asked = show.grail_json(
+        "prompts that were in no lesson, strictly judged",
+        &[&["eval", phase.as_str()][..], &asking].concat(),
+    )?;
+    let compare = [&["compare", model, &phase, "--html", REPORT][..], &asking].concat();
+    show.grail("before and after, prompt by prompt", &compare)?;
+    if let Some(parent) = &parent {
+        let compare = [&["compare", parent, &phase][..], &asking].concat();
+        show.grail("the phase before and this one", &compare)?;
+    }
+    let promote = [&["promote", phase.as_str()][..], &asking].concat();
+    show.grail_may_fail("promoted only if it is proven better", &promote)?;
+    Ok(asked)
 }
 
 /// What both forms begin with.

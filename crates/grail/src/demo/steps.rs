@@ -16,6 +16,8 @@ pub(super) struct Show<'s> {
     pub(super) terminal: &'s mut Terminal,
     pub(super) steps: Vec<Step>,
     program: PathBuf,
+    /// When the last heading was shown.
+    begun: Instant,
 }
 
 /// One step, and what came of it.
@@ -33,7 +35,7 @@ pub(super) struct Step {
 impl<'s> Show<'s> {
     pub(super) fn new(root: &Path, terminal: &'s mut Terminal) -> anyhow::Result<Self> {
         let program = std::env::current_exe()?;
-        Ok(Self { root: root.to_owned(), terminal, steps: Vec::new(), program })
+        Ok(Self { root: root.to_owned(), terminal, steps: Vec::new(), program, begun: Instant::now() })
     }
 
     /// A command that has to work.
@@ -57,6 +59,7 @@ impl<'s> Show<'s> {
 
     /// Something that is no command of its own.
     pub(super) fn heading(&mut self, title: &str, command: &str) -> anyhow::Result<()> {
+        self.begun = Instant::now();
         if self.terminal.format() == Format::Text {
             self.terminal.line(format_args!("\n{BOLD}{CYAN}==>{RESET} {BOLD}{title}{RESET}\n{command}"))?;
             // What the command prints goes past our buffer.
@@ -69,7 +72,6 @@ impl<'s> Show<'s> {
         let command =
             format!("$ grail {}", arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
         self.heading(title, &command)?;
-        let started = Instant::now();
         let mut child = Command::new(&self.program);
         child.args(arguments).current_dir(&self.root).stdin(Stdio::null());
         let (code, said) = match captured {
@@ -79,9 +81,14 @@ impl<'s> Show<'s> {
             }
             false => (child.status()?.code(), Json::Null),
         };
-        let seconds = started.elapsed().as_secs_f64();
-        self.steps.push(Step { title, command, exit: code.unwrap_or(2), seconds, said });
+        self.done(title, command, code.unwrap_or(2), said);
         Ok(())
+    }
+
+    /// Keeps what came of the step that the last heading began.
+    pub(super) fn done(&mut self, title: &'static str, command: String, exit: i32, said: Json) {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        self.steps.push(Step { title, command, exit, seconds, said });
     }
 
     fn believe(&self) -> anyhow::Result<()> {

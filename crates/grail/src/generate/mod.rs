@@ -228,7 +228,7 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
 }
 
 /// What a person changed in a proposal by hand is how it should have been.
-fn record_edits(workspace: &Workspace, before: &Proposal, edited: &Proposal) {
+pub(crate) fn record_edits(workspace: &Workspace, before: &Proposal, edited: &Proposal) {
     for (before, after) in before.files.iter().zip(&edited.files).filter(|(before, after)| before != after) {
         workspace.session.emit(EventKind::UserCorrection {
             text: String::new(),
