@@ -80,6 +80,14 @@ bench-flywheel *arguments:
 bench-local *arguments:
     scripts/bench-local {{arguments}}
 
+# Training beside mlx-lm: tokens per second, memory, and the loss of one adapter in both
+bench-training *arguments:
+    scripts/bench-training {{arguments}}
+
+# The whole wheel with a real model, two phases and the whole suite, written to docs/proof.md: hours
+proof *arguments:
+    scripts/proof {{arguments}}
+
 # What generating costs beside the model
 bench-agent *arguments:
     scripts/bench-agent {{arguments}}

@@ -278,7 +278,12 @@ fn refused(error: &LocalError) -> Response<Body> {
         LocalError::NotANumber | LocalError::Arithmetic(_) => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::BAD_REQUEST,
     };
-    failure(status, &message_of(error))
+    let mut body = error_body(&message_of(error));
+    if let LocalError::PromptTooLong { .. } = error {
+        // As others say it, so that clients can tell it from other refusals.
+        body["error"]["code"] = json!("context_length_exceeded");
+    }
+    whole(status, &body)
 }
 
 fn failure(status: StatusCode, message: &str) -> Response<Body> {

@@ -17,6 +17,8 @@ pub enum ModelError {
     Unreachable { address: String, reason: String },
     #[error("`{model}` answered with status {status}: {message}")]
     Status { model: String, status: u16, message: String },
+    #[error("what `{model}` was asked does not fit into its context: {message}")]
+    PromptTooLong { model: String, message: String },
     #[error("`{model}` said nothing for {seconds} seconds")]
     Timeout { model: String, seconds: u64 },
     #[error("`{model}` has not come to an end within {seconds} seconds")]
@@ -97,6 +99,9 @@ impl ModelError {
             }
             Self::Status { status: 429, .. } => "the server has too much to do; try again later",
             Self::Status { status: 500.., .. } => "the server has failed; its own log says more",
+            Self::PromptTooLong { .. } => {
+                "ask for less at once, or give the model a longer context: `context-tokens` in `grail.toml`"
+            }
             Self::Timeout { .. } => "raise `timeout` of the model in `grail.toml`, or choose a smaller model",
             Self::Overdue { .. } => {
                 "raise `total-timeout` of the model in `grail.toml`, or bound its answers with `max-tokens`"

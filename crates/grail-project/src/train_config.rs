@@ -13,8 +13,12 @@ pub struct TrainConfig {
     pub command: Vec<String>,
     /// The Python that has TRL, if not the project's or the one on `PATH`.
     pub python: Option<String>,
+    /// How many steps are made.
     #[serde(deserialize_with = "positive")]
     pub iterations: Option<u64>,
+    /// How often every example is seen, where nobody says how many steps to make.
+    #[serde(deserialize_with = "positive")]
+    pub rounds: Option<u64>,
     #[serde(deserialize_with = "positive")]
     pub batch_size: Option<u64>,
     #[serde(deserialize_with = "rate")]

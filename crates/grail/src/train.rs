@@ -44,9 +44,12 @@ pub struct Arguments {
     #[arg(long, value_name = "TRAINER", value_parser = trainers())]
     pub trainer: Option<TrainerName>,
     /// Go on with the training that was broken off last
-    #[arg(long, conflicts_with_all = ["trainer", "iterations", "batch_size", "learning_rate", "rank", "scale", "seed", "max_tokens", "layers", "validate", "preferences"])]
+    #[arg(long, conflicts_with_all = ["trainer", "rounds", "iterations", "batch_size", "learning_rate", "rank", "scale", "seed", "max_tokens", "layers", "validate", "preferences"])]
     pub resume: bool,
-    /// How many steps; without it, three rounds through the examples
+    /// How often every example is seen; without it, twice
+    #[arg(long, value_name = "N", conflicts_with = "iterations", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Settings")]
+    pub rounds: Option<u64>,
+    /// How many steps; without it, as the rounds say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Settings")]
     pub iterations: Option<u64>,
     /// How many examples a step has
@@ -101,6 +104,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
         trainer: arguments.trainer,
         wishes: TrainConfig {
             iterations: arguments.iterations,
+            rounds: arguments.rounds,
             batch_size: arguments.batch_size,
             learning_rate: arguments.learning_rate,
             rank: arguments.rank,

@@ -139,6 +139,7 @@ pub(super) fn is_wrong_answer(error: &ModelError) -> bool {
     matches!(
         error,
         ModelError::Empty { .. }
+            | ModelError::PromptTooLong { .. }
             | ModelError::TooLong { .. }
             | ModelError::NoWish
             | ModelError::KindUnclear { .. }

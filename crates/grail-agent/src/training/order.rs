@@ -12,9 +12,9 @@ use crate::models::{LocalChoice, PHASE_PREFIX, local_choice, phase_choice};
 use crate::workspace::Workspace;
 
 /// How often everything is seen, where nobody says how many steps to make.
-const ROUNDS: u64 = 3;
+const ROUNDS: u64 = 2;
 const FEWEST_STEPS: u64 = 20;
-const MOST_STEPS: u64 = 600;
+const MOST_STEPS: u64 = 1000;
 /// Of how many validation prompts a checkpoint is asked: enough to tell good from bad, few enough to be answered in a minute.
 const VALIDATE: u64 = 24;
 
@@ -136,19 +136,20 @@ impl TrainSettings {
         rows: u64,
         parent: Option<&Self>,
     ) -> Self {
-        let batch_size = wishes.batch_size.or(config.batch_size).unwrap_or(4);
-        let steps = (rows * ROUNDS).div_ceil(batch_size).clamp(FEWEST_STEPS, MOST_STEPS);
-        let own_rate = if trainer == TrainerName::Local { 5e-4 } else { 2e-4 };
+        let batch_size = wishes.batch_size.or(config.batch_size).unwrap_or(2);
+        let rounds = wishes.rounds.or(config.rounds).unwrap_or(ROUNDS);
+        let steps = rows.saturating_mul(rounds).div_ceil(batch_size).clamp(FEWEST_STEPS, MOST_STEPS);
+        let own_rate = if trainer == TrainerName::Local { 3e-4 } else { 2e-4 };
         let measure =
             |wish: Option<u64>, set: Option<u64>, of_parent: Option<u64>| wish.or(of_parent).or(set);
         Self {
-            iterations: wishes.iterations.or(config.iterations).unwrap_or(steps),
+            iterations: wishes.iterations.or(config.iterations.filter(|_| wishes.rounds.is_none())).unwrap_or(steps),
             batch_size,
             learning_rate: wishes.learning_rate.or(config.learning_rate).unwrap_or(own_rate),
             rank: measure(wishes.rank, config.rank, parent.map(|parent| parent.rank)).unwrap_or(8),
             scale: wishes.scale.or(parent.map(|parent| parent.scale)).or(config.scale).unwrap_or(20.0),
             seed: wishes.seed.or(config.seed).unwrap_or(0),
-            max_tokens: wishes.max_tokens.or(config.max_tokens).unwrap_or(512),
+            max_tokens: wishes.max_tokens.or(config.max_tokens).unwrap_or(768),
             layers: measure(wishes.layers, config.layers, parent.and_then(|parent| parent.layers)),
             warmup: wishes.warmup.or(config.warmup),
             checkpoint_every: wishes.checkpoint_every.or(config.checkpoint_every),

@@ -47,26 +47,30 @@ pub(super) fn keep_best(
     if checkpoints.len() < 2 || prompts.is_empty() {
         return Ok(());
     }
-    let mut best: Option<(usize, &(u64, PathBuf))> = None;
-    for checkpoint in &checkpoints {
+    let mut scores = Vec::new();
+    for (step, folder) in &checkpoints {
         if (watch.is_interrupted)() {
             return Err(AgentError::TrainingInterrupted { trainer: "local".to_owned() });
         }
-        let (step, folder) = checkpoint;
         let right = count_of(workspace, choice, dataset, folder, &prompts)?;
         (watch.hear)(TrainEvent::Validated { step: *step, right, of: prompts.len() });
         note(curves, *step, right as f64 / prompts.len() as f64);
-        // Of equals the later one: it has seen more.
-        if best.is_none_or(|(most, _)| right >= most) {
-            best = Some((right, checkpoint));
-        }
+        scores.push(right);
     }
-    match best {
-        Some((_, (step, folder))) if Some(*step) != checkpoints.last().map(|(step, _)| *step) => {
-            ADAPTER_FILES.iter().try_for_each(|name| take(&folder.join(name), &adapter.join(name)))
-        }
+    match best(&scores) {
+        Some(place) if place + 1 < checkpoints.len() => adopt(adapter, &checkpoints[place].1),
         _ => Ok(()),
     }
+}
+
+/// The place of the highest score. Of equals the later one counts: it has seen more.
+fn best(scores: &[usize]) -> Option<usize> {
+    scores.iter().enumerate().max_by_key(|(place, score)| (**score, *place)).map(|(place, _)| place)
+}
+
+/// Makes the adapter that of a checkpoint.
+fn adopt(adapter: &Path, checkpoint: &Path) -> Result<(), AgentError> {
+    ADAPTER_FILES.iter().try_for_each(|name| take(&checkpoint.join(name), &adapter.join(name)))
 }
 
 /// How many prompts one checkpoint gets right. Training is no part of an asynchronous world, and asking is; so it has a thread of its own.
@@ -125,4 +129,44 @@ fn take(from: &Path, to: &Path) -> Result<(), AgentError> {
     let unfinished = to.with_extension("unfinished");
     fs::copy(from, &unfinished).map_err(|error| storage(&unfinished, error))?;
     fs::rename(&unfinished, to).map_err(|error| storage(to, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_checkpoint_is_kept_and_of_equals_the_last() {
+        assert_eq!(best(&[3, 9, 9, 4]), Some(2));
+        assert_eq!(best(&[0, 0]), Some(1));
+        assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn an_adapter_becomes_that_of_one_checkpoint_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (adapter, checkpoint) = (folder.path(), folder.path().join("checkpoints/20"));
+        fs::create_dir_all(&checkpoint).unwrap();
+        fs::create_dir_all(adapter.join("peft")).unwrap();
+        fs::create_dir_all(adapter.join("checkpoints/100")).unwrap();
+        fs::write(adapter.join("adapters.safetensors"), "last").unwrap();
+        fs::write(adapter.join("peft/adapter_model.safetensors"), "last").unwrap();
+        fs::write(checkpoint.join("adapters.safetensors"), "best").unwrap();
+        assert_eq!(checkpoints(adapter).iter().map(|(step, _)| *step).collect::<Vec<_>>(), [20, 100]);
+
+        adopt(adapter, &checkpoint).unwrap();
+        assert_eq!(fs::read_to_string(adapter.join("adapters.safetensors")).unwrap(), "best");
+        // What the checkpoint does not have would be of another step.
+        assert!(!adapter.join("peft/adapter_model.safetensors").exists());
+    }
+
+    #[test]
+    fn the_share_of_right_answers_is_told_with_its_checkpoint() {
+        let point = |step, loss| CurvePoint { step, loss, ..CurvePoint::default() };
+        let mut curves = vec![point(1, Some(2.0)), point(2, Some(1.0)), point(2, None), point(3, Some(0.5))];
+        note(&mut curves, 2, 0.25);
+        note(&mut curves, 1, 0.0);
+        let told: Vec<_> = curves.iter().map(|point| (point.step, point.passed)).collect();
+        assert_eq!(told, [(1, None), (1, Some(0.0)), (2, None), (2, Some(0.25)), (3, None)]);
+    }
 }

@@ -160,6 +160,17 @@ def tide_table_view(*, harbour: str, high_water: str) -> str:
     }
 
     #[test]
+    fn what_a_right_answer_names_is_asked_of_another_one() {
+        let checks = Checks::of_code(CODE).unwrap();
+        assert_eq!(checks.name.as_deref(), Some("tide_table_view"));
+        assert_eq!(checks.parameters, ["harbour", "high_water"]);
+        assert_eq!(told(&checks, CODE), Vec::<String>::new());
+        assert_eq!(told(&checks, &CODE.replace("high_water", "water")).len(), 1);
+        assert_eq!(Checks::of_code("x = 1"), None);
+        assert_eq!(Checks::of_code("def"), None);
+    }
+
+    #[test]
     fn what_is_missing_is_told() {
         let checks = Checks {
             mentions: vec!["moon".to_owned()],

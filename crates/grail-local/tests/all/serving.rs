@@ -194,7 +194,7 @@ fn bad_requests_are_explained() {
             400,
             "`response_format`",
         ),
-        (long, 400, "the context holds 256"),
+        (long.clone(), 400, "the context holds 256"),
     ];
     for (body, expected, part) in cases {
         let (status, answer) = server.chat(&body);
@@ -205,6 +205,7 @@ fn bad_requests_are_explained() {
     let large =
         format!("{{\"messages\": [{{\"role\": \"user\", \"content\": \"{}\"}}]}}", "x".repeat(9 << 20));
     assert_eq!(server.send("POST", "/v1/chat/completions", Some(TOKEN), &large).0, 413);
+    assert_eq!(server.chat(&long).1["error"]["code"], "context_length_exceeded");
     // And it still answers.
     assert_eq!(server.chat(&question("Hi")).0, 200);
 }

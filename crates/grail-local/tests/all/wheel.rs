@@ -71,6 +71,8 @@ fn a_toy_is_trained_asked_and_not_promoted() {
     let losses: Vec<f64> =
         phase["curves"].as_array().unwrap().iter().filter_map(|point| point["loss"].as_f64()).collect();
     assert!(losses.len() >= 3 && losses.iter().all(|loss| loss.is_finite()), "{losses:?}");
+    let asked = phase["curves"].as_array().unwrap().iter().filter_map(|point| point["passed"].as_f64());
+    assert_eq!(asked.collect::<Vec<_>>(), [0.0; 3], "every checkpoint was asked, and a toy writes no Python");
     let (base, adapter) = phase["identity"].as_str().unwrap().split_once('+').unwrap();
     assert!(base.len() == 16 && adapter.len() == 16, "{base} {adapter}");
 

@@ -155,6 +155,7 @@ fn absent_if_unable<T>(outcome: Result<T, ModelError>) -> Result<Option<T>, Mode
             ModelError::Status { status: 400 | 404 | 405 | 415 | 422 | 500 | 501, .. }
             | ModelError::NotUnderstood { .. }
             | ModelError::Interrupted { .. }
+            | ModelError::PromptTooLong { .. }
             | ModelError::TooLong { .. }
             | ModelError::Empty { .. },
         ) => Ok(None),

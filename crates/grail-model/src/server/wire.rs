@@ -114,7 +114,11 @@ impl Wire {
         let (bytes, _) = start_of_body(response, FAILURE_BYTES, FAILURE_PATIENCE, until).await;
         let message = self.call.clean(&failure_message(&bytes));
         let message = if message.is_empty() { "it does not say why".to_owned() } else { message };
-        let error = ModelError::Status { model: self.call.settings.model.clone(), status, message };
+        let model = self.call.settings.model.clone();
+        let error = match is_context_exceeded(&bytes) {
+            true => ModelError::PromptTooLong { model, message },
+            false => ModelError::Status { model, status, message },
+        };
         Failure { may_pass: status == 429 || matches!(status, 500 | 502..=504 | 520..), pause, error }
     }
 
@@ -330,6 +334,13 @@ fn failure_message(bytes: &[u8]) -> String {
 pub(super) fn error_message(error: &Json) -> String {
     let message = error.get("message").unwrap_or(error);
     message.as_str().map_or_else(|| message.to_string(), str::to_owned)
+}
+
+/// Whether a server refuses because the prompt is too long, in the words of the protocol or in those of llama.cpp.
+fn is_context_exceeded(body: &[u8]) -> bool {
+    let body: Json = serde_json::from_slice(body).unwrap_or_default();
+    let error = &body["error"];
+    error["code"] == "context_length_exceeded" || error["type"] == "exceed_context_size_error"
 }
 
 fn quoted(text: &str) -> String {

@@ -197,19 +197,8 @@ async fn make(
     intent: &Intent,
     settings: GenerateSettings,
 ) -> Result<Proposal, AgentError> {
-    let begin = |settings| async {
-        let (tools, company) = (tools::for_generating(workspace)?, Company::default());
-        Generation::start(workspace, model, tools, &intent.intent, settings, company).await?.run().await
-    };
-    match begin(settings.clone()).await {
-        // Some weeks later the same thing is asked for again, and what was there is made anew.
-        Err(AgentError::Exists { path }) => {
-            let file = workspace.project.root.join(&path);
-            fs::remove_file(&file).map_err(|source| AgentError::Storage { path, source })?;
-            begin(settings).await
-        }
-        made => made,
-    }
+    let (tools, company) = (tools::for_generating(workspace)?, Company::default());
+    Generation::start(workspace, model, tools, &intent.intent, settings, company).await?.run().await
 }
 
 fn approve(workspace: &Workspace, store: &ProposalStore, proposal: &Proposal) -> anyhow::Result<()> {
@@ -218,8 +207,12 @@ fn approve(workspace: &Workspace, store: &ProposalStore, proposal: &Proposal) ->
     write(workspace, store, proposal)
 }
 
+/// Approves, and clears the desk: weeks later the same thing may be asked for again. What was approved is kept with its proposal.
 fn write(workspace: &Workspace, store: &ProposalStore, proposal: &Proposal) -> anyhow::Result<()> {
     let (approved, _) = store.approve(&proposal.id, workspace.clock.as_ref())?;
     workspace.session.emit_proposal(&approved, ProposalDecision::Approved, None);
+    for file in &approved.files {
+        fs::remove_file(workspace.project.root.join(&file.path))?;
+    }
     Ok(())
 }

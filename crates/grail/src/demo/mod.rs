@@ -28,7 +28,7 @@ use crate::table::Table;
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
 /// So many of ten lessons are for the first phase, where there are more.
-const FIRST_SHARE: usize = 7;
+const FIRST_SHARE: usize = 8;
 /// What is asked before and after.
 const INTENT: &str = "a lighthouse keeper view with name, shift and log";
 /// Lessons of the short form: enough to see what a dataset is.
@@ -66,8 +66,14 @@ pub struct Arguments {
     /// How many intents are worked on before training; without it, all there are
     #[arg(long, value_name = "N", help_heading = "Full")]
     pub lessons: Option<usize>,
-    /// How many steps of training; without it, what the dataset asks for
-    #[arg(long, value_name = "N", help_heading = "Full")]
+    /// What answers are checked for types and rendered with: a folder that `scripts/runtimes` of Grail's repository has filled
+    #[arg(long, value_name = "DIR", help_heading = "Full")]
+    pub runtimes: Option<PathBuf>,
+    /// How often the first phase sees every example; later ones, which go on from it, half as often
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Full")]
+    pub rounds: u64,
+    /// How many steps of training, instead of rounds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Full")]
     pub iterations: Option<u64>,
     /// How often every prompt is asked, each time with another seed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Full")]
@@ -84,6 +90,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     let pupil = arguments.full.then(|| find_pupil(&arguments.model)).transpose()?;
     let started = Instant::now();
     let root = sample_folder(arguments.folder.as_deref())?;
+    if let Some(runtimes) = &arguments.runtimes {
+        project::link_runtimes(&root, runtimes)?;
+    }
     let mut show = Show::new(&root, terminal)?;
     let asked = match &pupil {
         Some(model) => full(model, arguments, &mut show)?,
@@ -162,10 +171,14 @@ fn turn(
     )?;
     let parent = before.map(|number| format!("phase:p{number}"));
     let [seeds, seed] = [arguments.seeds, arguments.seed].map(|number| number.to_string());
-    let iterations = arguments.iterations.map(|count| count.to_string());
-    let mut train = vec!["train", "--model", parent.as_deref().unwrap_or(model), "--seed", &seed];
-    train.extend(iterations.iter().flat_map(|count| ["--iterations", count.as_str()]));
-    show.grail("training", &train)?;
+    let (how, count) = match arguments.iterations {
+        Some(count) => ("--iterations", count.to_string()),
+        // Whoever goes on has seen most of it.
+        None if before.is_some() => ("--rounds", arguments.rounds.div_ceil(2).to_string()),
+        None => ("--rounds", arguments.rounds.to_string()),
+    };
+    let pupil = parent.as_deref().unwrap_or(model);
+    show.grail("training", &["train", "--model", pupil, "--seed", &seed, how, &count])?;
     let asking = ["--suite", arguments.suite.as_str(), "--seeds", &seeds];
     let asked = show.grail_json(
         "prompts that were in no lesson, strictly judged",

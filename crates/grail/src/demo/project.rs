@@ -1,9 +1,11 @@
 //! The sample project: a small shop with conventions of its own, and one page that breaks them.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use crate::render::Failure;
 
 const FILES: [(&str, &str); 5] = [
     (
@@ -50,6 +52,37 @@ def search_view(query: str, hits: list[str]) -> str:
 "#,
     ),
 ];
+
+/// Lets the project use a type checker, the sources it needs, and Python for WebAssembly that lie elsewhere.
+pub(super) fn link_runtimes(root: &Path, runtimes: &Path) -> anyhow::Result<()> {
+    let absent = || {
+        Failure::with_hint(
+            format!("there are no runtimes in `{}`", runtimes.display()),
+            "`scripts/runtimes` of Grail's repository installs them",
+        )
+    };
+    let runtimes = runtimes.canonicalize().ok().filter(|folder| folder.join("local/bin").is_dir());
+    let runtimes = runtimes.ok_or_else(absent)?;
+    fs::create_dir_all(root.join(".grail"))?;
+    link(&runtimes.join("local"), &root.join(".venv"))?;
+    link(&runtimes, &root.join(".grail/runtimes"))?;
+    let types = serde_json::to_string(&runtimes.join("types"))?;
+    let settings = format!(
+        "\n[tool.ty.environment]\npython-version = \"3.14\"\nroot = [\"src\"]\nextra-paths = [{types}]\n"
+    );
+    let mut file = fs::OpenOptions::new().append(true).open(root.join("pyproject.toml"))?;
+    Ok(file.write_all(settings.as_bytes())?)
+}
+
+#[cfg(unix)]
+fn link(folder: &Path, name: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(folder, name)
+}
+
+#[cfg(windows)]
+fn link(folder: &Path, name: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_dir(folder, name)
+}
 
 /// Writes the project, and makes it a repository where git is there: branches are part of what is remembered.
 pub(super) fn write(root: &Path) -> io::Result<()> {

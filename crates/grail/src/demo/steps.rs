@@ -1,5 +1,7 @@
 //! Steps that are commands of Grail itself: shown with their command line, timed, and believed by their exit code.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -9,6 +11,9 @@ use serde_json::Value as Json;
 
 use crate::cli::Format;
 use crate::render::{BOLD, CYAN, Failure, RESET, Terminal};
+
+/// Where steps are written as they end, in JSON format.
+const JOURNAL: &str = ".grail/demo.jsonl";
 
 /// What is shown so far.
 pub(super) struct Show<'s> {
@@ -88,7 +93,20 @@ impl<'s> Show<'s> {
     /// Keeps what came of the step that the last heading began.
     pub(super) fn done(&mut self, title: &'static str, command: String, exit: i32, said: Json) {
         let seconds = self.begun.elapsed().as_secs_f64();
-        self.steps.push(Step { title, command, exit, seconds, said });
+        let step = Step { title, command, exit, seconds, said };
+        if self.terminal.format() == Format::Json {
+            self.journal(&step);
+        }
+        self.steps.push(step);
+    }
+
+    /// A demo may take an hour: whoever reads what it says to machines need not wait for its end. A journal that cannot be written is no
+    /// reason to stop.
+    fn journal(&self, step: &Step) {
+        let file = File::options().create(true).append(true).open(self.root.join(JOURNAL));
+        if let (Ok(mut file), Ok(line)) = (file, serde_json::to_string(step)) {
+            let _ = writeln!(file, "{line}");
+        }
     }
 
     fn believe(&self) -> anyhow::Result<()> {
