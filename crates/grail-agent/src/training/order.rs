@@ -143,7 +143,10 @@ impl TrainSettings {
         let measure =
             |wish: Option<u64>, set: Option<u64>, of_parent: Option<u64>| wish.or(of_parent).or(set);
         Self {
-            iterations: wishes.iterations.or(config.iterations.filter(|_| wishes.rounds.is_none())).unwrap_or(steps),
+            iterations: wishes
+                .iterations
+                .or(config.iterations.filter(|_| wishes.rounds.is_none()))
+                .unwrap_or(steps),
             batch_size,
             learning_rate: wishes.learning_rate.or(config.learning_rate).unwrap_or(own_rate),
             rank: measure(wishes.rank, config.rank, parent.map(|parent| parent.rank)).unwrap_or(8),

@@ -15,6 +15,8 @@ pub(super) fn features(examples: &[Example]) -> Vec<Features> {
     examples.par_iter().map(Features::of).collect()
 }
 
+/// Of a kind with fewer examples, any side may have all.
+const FEW_OF_A_KIND: usize = 10;
 /// How many are looked at before what was found is put together: few in the beginning, when nothing is together yet.
 const FEWEST_AT_ONCE: usize = 64;
 const MOST_AT_ONCE: usize = 2048;
@@ -96,7 +98,7 @@ impl Clusters {
     }
 
     /// A side for each example. Clusters come in the order of their hashes; test is filled first, then valid, and what is much too large
-    /// for either is train.
+    /// for either is train. So is what would take a kind away from train: answers of one template are alike, and may all be one cluster.
     pub(super) fn sides(&mut self, examples: &[Example], settings: &SplitSettings) -> Vec<Side> {
         let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for index in 0..examples.len() {
@@ -113,11 +115,12 @@ impl Clusters {
         let mut waiting = clusters;
         for (side, wanted) in [(Side::Test, wanted(settings.test)), (Side::Valid, wanted(settings.valid))] {
             let mut filled = 0;
+            let mut kinds = KindShares::new(examples, wanted);
             let mut passed_on = Vec::new();
             for (hash, members) in waiting {
                 // A cluster may go a little over: without that, small sets would stay empty.
                 let room = wanted + wanted / 4 + usize::from(wanted > 0 && wanted < 4);
-                if filled < wanted && filled + members.len() <= room {
+                if filled < wanted && filled + members.len() <= room && kinds.take(examples, &members) {
                     filled += members.len();
                     members.iter().for_each(|member| sides[*member] = side);
                 } else {
@@ -127,6 +130,41 @@ impl Clusters {
             waiting = passed_on;
         }
         sides
+    }
+}
+
+/// How much of each kind one side may take.
+struct KindShares<'e> {
+    left: BTreeMap<&'e str, usize>,
+}
+
+impl<'e> KindShares<'e> {
+    /// Twice the side's share. Of kinds with few examples nothing can be said.
+    fn new(examples: &'e [Example], wanted: usize) -> Self {
+        let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+        for kind in examples.iter().filter_map(|example| example.artifact.as_deref()) {
+            *left.entry(kind).or_default() += 1;
+        }
+        left.retain(|_, count| *count >= FEW_OF_A_KIND);
+        for count in left.values_mut() {
+            *count = (*count * wanted * 2).div_ceil(examples.len().max(1));
+        }
+        Self { left }
+    }
+
+    /// Whether these may be taken; if so, they are.
+    fn take(&mut self, examples: &'e [Example], members: &[usize]) -> bool {
+        let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+        for kind in members.iter().filter_map(|member| examples[*member].artifact.as_deref()) {
+            *taken.entry(kind).or_default() += 1;
+        }
+        let fits = taken.iter().all(|(kind, count)| self.left.get(kind).is_none_or(|left| count <= left));
+        if fits {
+            for (kind, count) in taken {
+                self.left.entry(kind).and_modify(|left| *left -= count);
+            }
+        }
+        fits
     }
 }
 

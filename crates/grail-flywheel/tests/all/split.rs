@@ -180,6 +180,37 @@ fn different_wishes_are_clusters_of_their_own_and_fill_all_sides() {
 }
 
 #[test]
+fn a_kind_whose_answers_are_all_alike_is_learned_and_not_held_back() {
+    let words = |number: usize| {
+        let hash = blake3::hash(&number.to_le_bytes()).to_hex();
+        (0..8).map(|word| hash[word * 8..][..8].to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let of_kind = |kind: &str, mut example: Example| {
+        example.artifact = Some(kind.to_owned());
+        example
+    };
+    for round in 0..10 {
+        let mut examples: Vec<Example> = (0..90)
+            .map(|number| {
+                let text = words(round * 1000 + number);
+                of_kind("view", example(&format!("s{number}"), &text, &format!("text = '{text}'\n")))
+            })
+            .collect();
+        let (_, code, _) = wish(round);
+        examples.extend((500..512).map(|number| {
+            of_kind("middleware", example(&format!("s{number}"), &words(round * 1000 + number), &code))
+        }));
+        let split = split(examples, &[], &settings());
+        assert!(split.proof.holds);
+        let count = |side: &[Example], kind: &str| {
+            side.iter().filter(|example| example.artifact.as_deref() == Some(kind)).count()
+        };
+        assert_eq!(sides(&split).map(|side| count(side, "middleware")), [12, 0, 0]);
+        assert_eq!(sides(&split).map(|side| count(side, "view")), [50, 20, 20]);
+    }
+}
+
+#[test]
 fn no_disguise_gets_a_copy_across_a_border() {
     for disguise in 0..8 {
         let mut examples = originals();
