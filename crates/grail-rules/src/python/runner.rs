@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::thread;
 use std::time::Duration;
 
 use grail_sandbox::{
@@ -11,7 +12,7 @@ use grail_sandbox::{
     ToolAccess, Value, WorkerConfig, Workers,
 };
 use serde_json::Value as Json;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 use super::script::Script;
 use crate::RuleProblem;
@@ -56,12 +57,22 @@ impl ScriptRunner {
 
     /// Calls the script's function with these inputs; the answer is what the function returned, as JSON text.
     pub(crate) fn call(&self, script: &Script, inputs: Json) -> Result<String, RuleProblem> {
-        let engine = self.engine.get_or_init(|| self.start()).as_ref().map_err(|message| {
-            RuleProblem::new(&script.path, 0, format!("the sandbox cannot start: {message}"))
-                .hint("rules in Python need worker processes; see docs/guides/sandbox.md")
-        })?;
-        let Some(runtime) = &engine.runtime else { return Err(script.problem("the sandbox is shut down")) };
-        let outcome = runtime.block_on(engine.context.execute(&script.program, inputs));
+        let run = || {
+            let engine = self.engine.get_or_init(|| self.start()).as_ref().map_err(|message| {
+                RuleProblem::new(&script.path, 0, format!("the sandbox cannot start: {message}"))
+                    .hint("rules in Python need worker processes; see docs/guides/sandbox.md")
+            })?;
+            let Some(runtime) = &engine.runtime else {
+                return Err(script.problem("the sandbox is shut down"));
+            };
+            Ok(runtime.block_on(engine.context.execute(&script.program, inputs)))
+        };
+        let outcome = match Handle::try_current() {
+            // Whoever calls may be a task of another runtime, whose thread must not wait for this one.
+            Ok(_) => thread::scope(|scope| scope.spawn(run).join())
+                .unwrap_or_else(|_| Err(script.problem("the script could not run")))?,
+            Err(_) => run()?,
+        };
         answer(script, outcome)
     }
 

@@ -57,6 +57,13 @@ def check(tree):
 "#;
 
 #[test]
+fn a_rule_runs_also_where_tasks_of_another_runtime_do() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (findings, problems) = runtime.block_on(async { check(&sandbox(), PRINTS, "print(1)\n") });
+    assert_eq!((findings.len(), problems.len()), (1, 0), "{problems:?}");
+}
+
+#[test]
 fn a_rule_sees_the_tree_and_returns_findings_with_fixes() {
     let (findings, problems) = check(&sandbox(), PRINTS, "é = 1\nif é:\n    print(é)\n");
     assert_eq!(problems, []);
