@@ -110,7 +110,11 @@ def arms(run: dict) -> list[tuple[str, dict]]:
 
 
 def page(options: argparse.Namespace, runs: list[dict]) -> str:
-    parts = [HEAD.format(seeds=options.seeds, asks=options.asks, model=options.model, suite=options.suite)]
+    later = LATER if all(len(steps(run, "train")) > 1 for run in runs) else ""
+    if any("wall_seconds" not in run for run in runs):
+        later = f"{later} {UNFINISHED}".strip()
+    told = {"seeds": options.seeds, "asks": options.asks, "model": options.model, "suite": options.suite}
+    parts = [HEAD.format(later=later, **told)]
     parts.append("## What came out\n")
     for run in runs:
         told = arms(run)
@@ -174,7 +178,8 @@ def page(options: argparse.Namespace, runs: list[dict]) -> str:
         for run in runs
         if "wall_seconds" in run
     ]
-    parts.append(table(["seed", "time", "processor time", "largest process"], rows) + "\n")
+    if rows:
+        parts.append(table(["seed", "time", "processor time", "largest process"], rows) + "\n")
     machine = steps(runs[0], "train")[0]["said"]["phase"]["machine"]
     parts.append("Measured on " + ", ".join(machine.values()) + f"{version(runs)}.\n")
     layers = sorted({layer for run in runs for step in steps(run, "eval") for arm in step["said"]["arms"] for layer in arm["layers"]})
@@ -227,9 +232,12 @@ is about and none of its ways of asking is in any lesson; the group *unseen patt
 `strictly right` means: at the first try, the whole file parses, keeps every rule of its kind, has its types where a checker is at hand, and holds
 what its prompt asks for. `after fixes` means: after the safe fixes that Grail's rules know. In parentheses are counts and 95 % intervals (Wilson).
 
-The first phase learned from lessons answered by the template model. The second phase went on from the first, with what came of working
-with it: right answers as they were, wrong ones put right. Seeds of training: {seeds}; every prompt was asked {asks} time(s) of every arm.
+The first phase learned from lessons answered by the template model. {later} Seeds of training: {seeds}; every prompt was asked {asks} time(s) of every arm.
 """
+
+LATER = """Every later phase went on from the one before, with what came of working with it:
+right answers as they were, wrong ones put right."""
+UNFINISHED = "The run was not finished: what is not here was not measured."
 
 if __name__ == "__main__":
     main()

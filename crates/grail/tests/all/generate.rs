@@ -44,7 +44,7 @@ fn a_proposal_waits_is_approved_and_can_be_undone() {
 
     components/badge.py
       syntax passed
-      rules  passed (23 rules in force)
+      rules  passed (24 rules in force)
     proposal ID · by template · 1 turn · 0 retries
     ! nothing is written yet: `grail proposals approve ID` writes it, byte for byte
     exit 0
