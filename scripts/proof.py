@@ -24,7 +24,8 @@ def main() -> None:
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--suite", default="held-out")
     parser.add_argument("--phases", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=2, help="how often a phase sees every example")
+    parser.add_argument("--lessons", type=int, default=10_000, help="how many sentences are worked on at most")
+    parser.add_argument("--rounds", type=int, default=1, help="how often a phase sees every example")
     parser.add_argument("--write-only", action="store_true", help="write the page of the runs that are there")
     options = parser.parse_args()
     if not options.write_only:
@@ -49,6 +50,7 @@ def run(options: argparse.Namespace, seed: str) -> dict:
     command = [options.grail, "demo", "--full", "--folder", str(folder), "--format", "json"]
     command += ["--model", options.model, "--suite", options.suite, "--phases", str(options.phases)]
     command += ["--runtimes", os.environ.get("GRAIL_RUNTIMES", ROOT / ".grail" / "runtimes")]
+    command += ["--lessons", str(options.lessons)]
     command += ["--seeds", str(options.asks), "--seed", seed, "--rounds", str(options.rounds)]
     print(f"seed {seed}: {' '.join(map(str, command[1:]))}", file=sys.stderr)
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

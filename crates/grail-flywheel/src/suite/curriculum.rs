@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::FlywheelError;
 use crate::statistics::Draws;
 
+/// Of how many rare fields some are chosen.
+const RARE_FIELDS: usize = 5;
 const TEXT: &str = include_str!("../../suites/curriculum.toml");
 
 /// Something to ask for.
@@ -30,6 +32,9 @@ pub struct Intent {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
+    /// Words that are seldom said, and what may stand behind one.
+    rare: Vec<String>,
+    endings: Vec<String>,
     kinds: Vec<WrittenKind>,
     things: BTreeMap<String, Vec<String>>,
 }
@@ -64,7 +69,7 @@ pub fn curriculum() -> Result<Vec<Intent>, FlywheelError> {
     for (place, kind) in written.kinds.iter().enumerate() {
         for number in 0..kind.count {
             let when = (number as f64 + 0.5) / kind.count as f64;
-            intents.push((when, intent(kind, place, number, &things)));
+            intents.push((when, intent(kind, place, number, &things, &written)));
         }
     }
     // Stable: at the same moment, in the order of the file.
@@ -74,11 +79,33 @@ pub fn curriculum() -> Result<Vec<Intent>, FlywheelError> {
     Ok(intents.filter(|intent| said.insert(intent.intent.clone())).collect())
 }
 
-fn intent(kind: &WrittenKind, place: usize, number: usize, things: &[(&String, &Vec<String>)]) -> Intent {
+fn intent(
+    kind: &WrittenKind,
+    place: usize,
+    number: usize,
+    things: &[(&String, &Vec<String>)],
+    written: &Written,
+) -> Intent {
     // Every kind goes through the things in an order of its own; a prime that does not divide their number meets all of them.
-    let (thing, pool) = things[(number * 37 + place * 11) % things.len()];
+    let (mut thing, mut pool) = things[(number * 37 + place * 11) % things.len()];
     let wording = (number + number / things.len()) % kind.wordings.len();
     let mut draws = Draws::new((place * 10_000 + number) as u64);
+    let mut draw = |words: &[String]| words[draws.below(words.len())].clone();
+    let rare_thing = draw(&written.rare);
+    let mut rare_fields: Vec<String> = (0..RARE_FIELDS)
+        .map(|field| match field % 3 {
+            0 => format!("{} {}", draw(&written.rare), draw(&written.endings)),
+            _ => draw(&written.rare),
+        })
+        .collect();
+    rare_fields.sort_unstable();
+    rare_fields.dedup();
+    if number % 2 == 1 {
+        pool = &rare_fields;
+    }
+    if number % 4 == 3 {
+        thing = &rare_thing;
+    }
     let [fewest, most] = kind.fields.map(|count| count.min(pool.len()));
     let count = fewest + draws.below(most - fewest + 1);
     let mut chosen: Vec<usize> = (0..pool.len()).collect();

@@ -63,9 +63,9 @@ pub struct Arguments {
     /// The suite that decides
     #[arg(long, value_name = "SUITE", default_value = "quick", help_heading = "Full")]
     pub suite: String,
-    /// How many intents are worked on before training; without it, all there are
-    #[arg(long, value_name = "N", help_heading = "Full")]
-    pub lessons: Option<usize>,
+    /// How many sentences are worked on at most
+    #[arg(long, value_name = "N", default_value_t = 700, help_heading = "Full")]
+    pub lessons: usize,
     /// What answers are checked for types and rendered with: a folder that `scripts/runtimes` of Grail's repository has filled
     #[arg(long, value_name = "DIR", help_heading = "Full")]
     pub runtimes: Option<PathBuf>,
@@ -138,7 +138,7 @@ fn full(model: &str, arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Resu
     let before = [&generate[..], &["--model", model]].concat();
     show.grail_may_fail("what the small model makes of a sentence before it is taught", &before)?;
     let mut intents = curriculum()?;
-    intents.truncate(arguments.lessons.unwrap_or(usize::MAX));
+    intents.truncate(arguments.lessons);
     let phases = usize::try_from(arguments.phases)?;
     let first = if phases > 1 { intents.len() * FIRST_SHARE / 10 } else { intents.len() };
     let (first, later) = intents.split_at(first);
