@@ -52,7 +52,14 @@ pub(super) fn keep_best(
         if (watch.is_interrupted)() {
             return Err(AgentError::TrainingInterrupted { trainer: "local".to_owned() });
         }
-        let right = count_of(workspace, choice, dataset, folder, &prompts)?;
+        let right = match count_of(workspace, choice, dataset, folder, &prompts) {
+            Ok(right) => right,
+            // What was trained for an hour is not lost for want of a comparison.
+            Err(error) => {
+                (watch.hear)(TrainEvent::Said(&format!("the last checkpoint is kept: {error}")));
+                return Ok(());
+            }
+        };
         (watch.hear)(TrainEvent::Validated { step: *step, right, of: prompts.len() });
         note(curves, *step, right as f64 / prompts.len() as f64);
         scores.push(right);
