@@ -6,9 +6,10 @@
 
 use std::time::{Duration, Instant};
 
-use grail_code::{Field, Kind, Source, parse_module};
+use grail_code::{Source, parse_module};
 use grail_flywheel::dataset::ChatForm;
 use grail_flywheel::dataset::chat::{self, check_said};
+use grail_flywheel::suite;
 use grail_model::{ChatRequest, FinishReason, Message, Model, ModelError, Usage, collect};
 use grail_rules::Layer;
 use serde::{Deserialize, Serialize};
@@ -221,12 +222,7 @@ pub(crate) fn code_of(text: &str, finish: FinishReason) -> Option<String> {
 
 /// The first public function or class at the top of a file.
 pub(crate) fn first_name(code: &str) -> Option<String> {
-    let parsed = parse_module(Source::from_text(code));
-    let body = parsed.root().list(Field::Body);
-    let definitions = body.filter(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
-    let names = definitions.filter_map(|node| Some(node.child(Field::Name)?.text().to_owned()));
-    // Where the name is missing, as in half-written code, there is none.
-    names.into_iter().find(|name| !name.is_empty() && !name.starts_with('_'))
+    suite::first_name(&parse_module(Source::from_text(code))).map(str::to_owned)
 }
 
 /// What an artifact is called: as its code says, else as its kind.

@@ -55,15 +55,19 @@ impl Checks {
     /// Nothing if the code is no Python or defines nothing.
     pub fn of_code(code: &str) -> Option<Self> {
         let parsed = parse_module(Source::from_text(code));
-        if !parsed.is_valid() {
-            return None;
-        }
-        let body = parsed.root().list(Field::Body);
-        let definitions = body.filter(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
-        let mut names = definitions.filter_map(|node| Some(node.child(Field::Name)?.text().to_owned()));
+        let name = first_name(&parsed).filter(|_| parsed.is_valid())?;
         let parameters = Names::of(&parsed).taken.into_iter().map(str::to_owned).collect();
-        Some(Self { name: Some(names.find(|name| !name.starts_with('_'))?), parameters, ..Self::default() })
+        Some(Self { name: Some(name.to_owned()), parameters, ..Self::default() })
     }
+}
+
+/// The first public function or class at the top of a file.
+pub fn first_name(parsed: &Parsed) -> Option<&str> {
+    let body = parsed.root().list(Field::Body);
+    let definitions = body.filter(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
+    let mut names = definitions.filter_map(|node| Some(node.child(Field::Name)?.text()));
+    // Where the name is missing, as in half-written code, there is none.
+    names.find(|name| !name.is_empty() && !name.starts_with('_'))
 }
 
 fn problem(rule: &str, line: u32, message: String) -> Problem {

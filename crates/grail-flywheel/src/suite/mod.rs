@@ -12,7 +12,7 @@ mod read;
 use serde::{Deserialize, Serialize};
 
 pub use builtin::{HELD_OUT, QUICK, builtin, builtin_names};
-pub use check::check_code;
+pub use check::{check_code, first_name};
 pub use curriculum::{Intent, curriculum};
 pub use html::unbalanced;
 pub use read::{held_out_prompts, list_suites, load_suite, parse_suite};
