@@ -88,9 +88,10 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
     let pupil = arguments.full.then(|| find_pupil(&arguments.model)).transpose()?;
+    let runtimes = arguments.runtimes.as_deref().map(project::find_runtimes).transpose()?;
     let started = Instant::now();
     let root = sample_folder(arguments.folder.as_deref())?;
-    if let Some(runtimes) = &arguments.runtimes {
+    if let Some(runtimes) = &runtimes {
         project::link_runtimes(&root, runtimes)?;
     }
     let mut show = Show::new(&root, terminal)?;

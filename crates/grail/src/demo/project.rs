@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::render::Failure;
@@ -53,19 +53,23 @@ def search_view(query: str, hits: list[str]) -> str:
     ),
 ];
 
-/// Lets the project use a type checker, the sources it needs, and Python for WebAssembly that lie elsewhere.
-pub(super) fn link_runtimes(root: &Path, runtimes: &Path) -> anyhow::Result<()> {
+/// A folder with a type checker, the sources it needs, and Python for WebAssembly.
+pub(super) fn find_runtimes(runtimes: &Path) -> anyhow::Result<PathBuf> {
     let absent = || {
         Failure::with_hint(
             format!("there are no runtimes in `{}`", runtimes.display()),
             "`scripts/runtimes` of Grail's repository installs them",
         )
     };
-    let runtimes = runtimes.canonicalize().ok().filter(|folder| folder.join("local/bin").is_dir());
-    let runtimes = runtimes.ok_or_else(absent)?;
+    let found = runtimes.canonicalize().ok().filter(|folder| folder.join("local/bin").is_dir());
+    Ok(found.ok_or_else(absent)?)
+}
+
+/// Lets the project use what [`find_runtimes`] found.
+pub(super) fn link_runtimes(root: &Path, runtimes: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(root.join(".grail"))?;
     link(&runtimes.join("local"), &root.join(".venv"))?;
-    link(&runtimes, &root.join(".grail/runtimes"))?;
+    link(runtimes, &root.join(".grail/runtimes"))?;
     let types = serde_json::to_string(&runtimes.join("types"))?;
     let settings = format!(
         "\n[tool.ty.environment]\npython-version = \"3.14\"\nroot = [\"src\"]\nextra-paths = [{types}]\n"
