@@ -7,6 +7,8 @@ BUILTINS = (
     "hex id int isinstance issubclass iter len list map max min next object oct ord pow print property range repr reversed round set slice "
     "sorted str sum super tuple type vars zip __name__ __file__ __doc__"
 ).split(" ")
+MOST_MENDED = 20
+MOST_FOUND = 1000
 
 
 def check(tree):
@@ -22,30 +24,31 @@ def check(tree):
         for part in findall(string, {"type": "Interpolation"}):
             if part["value"]["type"] == "Name":
                 shown.append(part["value"])
-    unknown = {}
+    shown_by_name = {}
     for node in distinct(shown):
-        unknown.setdefault(node["text"], []).append(node)
-    functions = findall(tree, {"type": "FunctionDef"})
-    found = []
-    for name, nodes in unknown.items():
+        shown_by_name.setdefault(node["text"], []).append(node)
+    undefined = {}
+    for name, nodes in shown_by_name.items():
         if occurrences[name] == len(nodes) and name not in BUILTINS:
-            found.extend(findings(name, nodes, functions, unknown, occurrences))
-    return found
+            undefined[name] = nodes
+    # Each is compared with the others and with all functions; where there are very many, nobody waits for fixes.
+    functions = findall(tree, {"type": "FunctionDef"}) if 0 < len(undefined) <= MOST_MENDED else []
+    found = []
+    for name, nodes in undefined.items():
+        found.extend(findings(name, nodes, functions, undefined))
+    return found[:MOST_FOUND]
 
 
 def distinct(nodes):
     """Templates stand in templates, and what is in the inner one is in the outer one as well."""
-    seen = []
-    kept = []
+    by_place = {}
     for node in nodes:
-        if node["range"][0] not in seen:
-            seen.append(node["range"][0])
-            kept.append(node)
-    return kept
+        by_place[node["range"][0]] = node
+    return list(by_place.values())
 
 
-def findings(name, nodes, functions, unknown, occurrences):
-    parameter = meant(name, nodes, functions, unknown, occurrences)
+def findings(name, nodes, functions, undefined):
+    parameter = meant(name, nodes, functions, undefined)
     found = []
     for node in nodes:
         finding = {"node": node, "message": "nobody defines `" + name + "`"}
@@ -56,13 +59,13 @@ def findings(name, nodes, functions, unknown, occurrences):
     return found
 
 
-def meant(name, nodes, functions, unknown, occurrences):
+def meant(name, nodes, functions, undefined):
     """The one parameter that is shown nowhere, where this is the one name that nobody defines."""
     around = innermost(nodes[0], functions)
     if around is None or not all(is_inside(node, around) for node in nodes):
         return None
-    for other, places in unknown.items():
-        if other != name and occurrences[other] == len(places) and any(is_inside(place, around) for place in places):
+    for other, places in undefined.items():
+        if other != name and any(is_inside(place, around) for place in places):
             return None
     used = [node["text"] for node in findall(around, {"type": "Name"})]
     unused = []
