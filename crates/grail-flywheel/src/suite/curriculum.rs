@@ -12,6 +12,8 @@ use crate::statistics::Draws;
 
 /// Of how many rare fields some are chosen.
 const RARE_FIELDS: usize = 5;
+/// Of how many syllables a word is coined.
+const SYLLABLES: usize = 2;
 const TEXT: &str = include_str!("../../suites/curriculum.toml");
 
 /// Something to ask for.
@@ -35,6 +37,8 @@ struct Written {
     /// Words that are seldom said, and what may stand behind one.
     rare: Vec<String>,
     endings: Vec<String>,
+    /// What words are coined from that nobody has said before.
+    syllables: Vec<String>,
     kinds: Vec<WrittenKind>,
     things: BTreeMap<String, Vec<String>>,
 }
@@ -91,11 +95,15 @@ fn intent(
     let wording = (number + number / things.len()) % kind.wordings.len();
     let mut draws = Draws::new((place * 10_000 + number) as u64);
     let mut draw = |words: &[String]| words[draws.below(words.len())].clone();
-    let rare_thing = draw(&written.rare);
+    let rare_thing = match number % 8 {
+        7 => coined(&written.syllables, &mut draw),
+        _ => draw(&written.rare),
+    };
     let mut rare_fields: Vec<String> = (0..RARE_FIELDS)
         .map(|field| match field % 3 {
             0 => format!("{} {}", draw(&written.rare), draw(&written.endings)),
-            _ => draw(&written.rare),
+            1 => draw(&written.rare),
+            _ => coined(&written.syllables, &mut draw),
         })
         .collect();
     rare_fields.sort_unstable();
@@ -121,6 +129,11 @@ fn intent(
     let say = |wording: &str| worded(wording, thing, &fields, &choices);
     let (intent, plain) = (say(&kind.wordings[wording]), say(&kind.plain));
     Intent { kind: kind.kind.clone(), intent, plain, thing: thing.clone(), fields, wording }
+}
+
+/// A word that there is not.
+fn coined(syllables: &[String], draw: &mut impl FnMut(&[String]) -> String) -> String {
+    (0..SYLLABLES).map(|_| draw(syllables)).collect()
 }
 
 fn worded(wording: &str, thing: &str, fields: &[String], choices: &BTreeMap<&str, &str>) -> String {
