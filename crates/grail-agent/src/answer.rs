@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::artifact::{
-    ArtifactReport, LayerResult, Problem, check_text, check_unfixed, find_kind, path_for, run_tools_over,
+    ArtifactReport, LayerResult, Problem, check_spelled, check_unfixed, find_kind, path_for, run_tools_over,
 };
 use crate::code_mode::fences;
 use crate::staging::Staging;
@@ -66,7 +66,7 @@ pub struct Asked {
 pub struct Judged {
     /// The code as it was written.
     pub strict: ArtifactReport,
-    /// The code after the fixes that rules know.
+    /// The code after the fixes that rules know, its names spelled as they were said.
     pub fixed: ArtifactReport,
     /// As fixes left it; none if there was no code.
     pub fixed_code: Option<String>,
@@ -145,7 +145,7 @@ pub fn judge(
     let path = path_for(workspace, &kind, &name_of(code, &kind.name))
         .or_else(|_| path_for(workspace, &kind, &unnamed))?;
     let mut strict = check_unfixed(workspace, Some(&kind.name), &path, code)?;
-    let (text, mut fixed) = check_text(workspace, Some(&kind.name), &path, code)?;
+    let (text, mut fixed) = check_spelled(workspace, &kind.name, &path, code, question.request)?;
     if fixed.success {
         let is_wanted = |layer: &Layer| match question.layers {
             Some(layers) => layers.contains(layer),

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::AgentError;
 use crate::dialogue::tokens;
 use crate::shadow::Shadow;
+use crate::spelling::{SPELLING, Spelled, spell_as_said};
 use crate::staging::Staging;
 use crate::style::Style;
 use crate::workspace::{CheckedArtifact, Workspace};
@@ -106,6 +107,8 @@ pub struct ArtifactSettings {
     pub may_replace: bool,
     /// Habits that the code must keep.
     pub style: Option<Arc<Style>>,
+    /// What was asked for, if names are to be spelled as they were said there: for models that have not learned to spell.
+    pub spelled_as: Option<String>,
     /// Somebody asked for tests to run, although they run what a model wrote with the rights of the user. Behind the walls of the `wasm`
     /// runner they run anyway.
     pub runs_tests: bool,
@@ -131,7 +134,10 @@ pub fn check_artifact(
     if !settings.may_replace && workspace.staging.read_from_disk(&path)?.is_some() {
         return Err(AgentError::Exists { path });
     }
-    let (text, mut report) = check_text(workspace, Some(&kind.name), &path, &artifact.code)?;
+    let (text, mut report) = match &settings.spelled_as {
+        Some(request) => check_spelled(workspace, &kind.name, &path, &artifact.code, request)?,
+        None => check_text(workspace, Some(&kind.name), &path, &artifact.code)?,
+    };
     let code = text.clone();
     if let Some(style) = settings.style.as_ref().filter(|_| report.success) {
         check_style(workspace, style, &text, &mut report);
@@ -217,6 +223,28 @@ pub fn check_text(
     code: &str,
 ) -> Result<(String, ArtifactReport), AgentError> {
     check_and_fix(workspace, kind, path, code, Some(Safety::Safe))
+}
+
+/// The same for code that answers a request: before rules look at it, its names are spelled as they were said.
+pub fn check_spelled(
+    workspace: &Workspace,
+    kind: &str,
+    path: &str,
+    code: &str,
+    request: &str,
+) -> Result<(String, ArtifactReport), AgentError> {
+    let spelled = spelled(workspace, kind, code, request)?;
+    let (text, mut report) = check_text(workspace, Some(kind), path, &spelled.code)?;
+    if spelled.words > 0 {
+        report.fixed.insert(SPELLING.to_owned(), spelled.words);
+    }
+    Ok((text, report))
+}
+
+/// Code with its names as they were said, unless the template of its kind uses them.
+pub fn spelled(workspace: &Workspace, kind: &str, code: &str, request: &str) -> Result<Spelled, AgentError> {
+    let (_, kind) = find_kind(workspace, kind)?;
+    Ok(spell_as_said(request, kind.template_text.as_deref().unwrap_or_default(), code))
 }
 
 /// Syntax and rules for a text as it stands: what a fix would put right counts against it.

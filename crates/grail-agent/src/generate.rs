@@ -26,7 +26,7 @@ use crate::AgentError;
 use crate::answer::{self, name_of};
 use crate::artifact::{
     ArtifactCode, ArtifactReport, ArtifactSettings, Making, Problem, check_artifact, find_kind,
-    record_generation, run_tools,
+    record_generation, run_tools, spelled,
 };
 use crate::code_mode::CodeMode;
 use crate::dialogue::{Approver, Dialogue, DialogueLimits, Mode, NobodyApproves, Notice, Turn};
@@ -317,7 +317,7 @@ impl<'g> Generation<'g> {
             if let Turn::Said(text) = &turn
                 && let Some(code) = work.code_in(text)
             {
-                self.hand_in(&work.kind, code)?;
+                self.hand_in(work, code)?;
             }
             let reports = self.workspace.artifacts.since(seen);
             self.retries += reports.iter().filter(|report| !report.success).count();
@@ -376,11 +376,16 @@ impl<'g> Generation<'g> {
     }
 
     /// Code that was said instead of handed in.
-    fn hand_in(&self, kind: &str, code: String) -> Result<(), AgentError> {
-        let name = name_of(&code, kind);
+    fn hand_in(&self, work: &Work<'g>, code: String) -> Result<(), AgentError> {
+        let spelled_as = work.opening.is_some().then(|| work.request.clone());
+        let name = match &spelled_as {
+            Some(request) => name_of(&spelled(self.workspace, &work.kind, &code, request)?.code, &work.kind),
+            None => name_of(&code, &work.kind),
+        };
         let description = self.lineage.join("; ");
-        let artifact = ArtifactCode { artifact_type: kind.to_owned(), name, description, code };
-        check_artifact(self.workspace, &artifact, &self.artifact_settings).map(drop)
+        let artifact = ArtifactCode { artifact_type: work.kind.clone(), name, description, code };
+        let settings = ArtifactSettings { spelled_as, ..self.artifact_settings.clone() };
+        check_artifact(self.workspace, &artifact, &settings).map(drop)
     }
 
     /// What passed its own check is wrong all the same.

@@ -29,6 +29,7 @@ pub mod rule_draft;
 mod session;
 mod shadow;
 pub mod skill_generator;
+pub mod spelling;
 mod staging;
 pub mod style;
 mod subject;
