@@ -3,7 +3,7 @@
 use clap::Args;
 use grail_agent::Workspace;
 use grail_agent::evaluate::CURRENT;
-use grail_agent::improve::{ImproveSettings, Improvements, Lever, LeverReport, SkillCandidate, improve};
+use grail_agent::improve::{ImproveSettings, Improvements, Lever, LeverReport, improve};
 use grail_agent::models;
 use grail_flywheel::phase::Phases;
 use grail_flywheel::suite::{HELD_OUT, load_suite};
@@ -24,9 +24,10 @@ const MAX_RULES: usize = 8;
 
 /// Look at what fails, and try what would mend it, the cheapest first
 ///
-/// In this order, each on prompts that nothing was learned from: fixes that rules have and that are not applied unasked; another text of the
-/// skill, proposed from the failures by templates or by a model; training. A text is chosen on one half of the prompts and has to win on the
-/// other. Every lever is told with what it gained and what it cost. Nothing is changed without `--write`.
+/// In this order, each on prompts that nothing was learned from: fixes that rules have and that are not applied unasked, and fixes that a model
+/// drafts for rules that have none; another text of the skill, proposed from the failures by templates or by a model; training. What is proposed
+/// is chosen on one half of the prompts and has to win on the other. Every lever is told with what it gained and what it cost. Nothing is
+/// changed without `--write`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   grail improve
@@ -38,14 +39,14 @@ pub struct Arguments {
     pub name: Option<String>,
     #[command(flatten)]
     pub asking: AskingArguments,
-    /// The model that proposes texts; without it, the rules that were broken most are added with an example each
-    #[arg(long, value_name = "MODEL", help_heading = "Texts")]
+    /// The model that drafts fixes and proposes texts; without it, texts get the rules that were broken most with an example each
+    #[arg(long, value_name = "MODEL", help_heading = "Proposals")]
     pub proposer: Option<String>,
-    /// How many texts are tried for each skill
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Texts")]
+    /// How many texts are tried for each skill, and how many fixes for each rule
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Proposals")]
     pub candidates: usize,
-    /// Write texts that won into the project's own skills
-    #[arg(long, help_heading = "Texts")]
+    /// Write fixes and texts that won into the project's own skills
+    #[arg(long, help_heading = "Proposals")]
     pub write: bool,
 }
 
@@ -88,8 +89,13 @@ fn look(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) -
         Format::Text => tell(&found, terminal)?,
     }
     if arguments.write {
+        for fix in &found.fixes {
+            let file = format!("rules/{}.md", fix.rule);
+            write(&fix.skill, &file, |_| format!("{}\n", fix.text.trim()), workspace, terminal)?;
+        }
         for candidate in &found.texts {
-            write(candidate, workspace, terminal)?;
+            let text = |old: &str| with_body(old, &candidate.text);
+            write(&candidate.skill, SKILL_FILE, text, workspace, terminal)?;
         }
     }
     Ok(Exit::Fine)
@@ -136,25 +142,34 @@ fn lever(number: usize, report: &LeverReport, terminal: &mut Terminal) -> anyhow
     terminal.line(format_args!("   {}", visible_line(&report.next)))
 }
 
-/// Puts a text that won into its skill, if that is the project's. What stands before the text stays.
-fn write(candidate: &SkillCandidate, workspace: &Workspace, terminal: &mut Terminal) -> anyhow::Result<()> {
-    let name = visible_line(&candidate.skill);
-    let entry = workspace.catalogue.entry(&candidate.skill)?;
-    if entry.skill.origin != Origin::Project {
-        return terminal.note(format_args!(
-            "`{name}` is not the project's own skill, so its text is not changed; copy it to `.agents/skills/{name}` first"
-        ));
-    }
-    let path = entry.skill.folder.join(SKILL_FILE);
-    let before = read_source(&path, MAX_SKILL_BYTES)?;
-    let old = before.source.text().to_owned();
+/// The new text of a skill: what stands before its body stays.
+fn with_body(old: &str, body: &str) -> String {
     let head =
         old.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n")).map_or("", |end| &old[..end + 9]);
-    let text = format!("{head}{}\n", candidate.text.trim());
-    let after = Some(NewFile { path, text });
+    format!("{head}{}\n", body.trim())
+}
+
+/// Puts what won into a file of its skill, if that is the project's.
+fn write(
+    skill: &str,
+    file: &str,
+    text: impl FnOnce(&str) -> String,
+    workspace: &Workspace,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
+    let (name, file) = (visible_line(skill), visible_line(file));
+    let entry = workspace.catalogue.entry(skill)?;
+    if entry.skill.origin != Origin::Project {
+        return terminal.note(format_args!(
+            "`{name}` is not the project's own skill, so its `{file}` is not changed; copy it to `.agents/skills/{name}` first"
+        ));
+    }
+    let path = entry.skill.folder.join(&*file);
+    let before = read_source(&path, MAX_SKILL_BYTES)?;
+    let after = Some(NewFile { path, text: text(before.source.text()) });
     let changes = ChangeSet { changes: vec![FileChange { before: Some(before), after, explicit: false }] };
     write_changes(&changes, &workspace.project.root)?;
     terminal.note(format_args!(
-        "changed `{SKILL_FILE}` of `{name}`; look at it and trust it again: `grail skills trust {name}`"
+        "changed `{file}` of `{name}`; look at it and trust it again: `grail skills trust {name}`"
     ))
 }

@@ -1,22 +1,24 @@
-//! The first lever: fixes that rules have and that are not applied unasked, and rules that have none.
+//! The first lever: fixes that rules have and that are not applied unasked, and the rules that have none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Instant;
 
+use grail_flywheel::comparison::{Comparison, Difference};
 use grail_flywheel::evaluation::{Answer, Evaluation, Measure};
 use grail_flywheel::suite::{Suite, check_code};
-use grail_rules::Safety;
+use grail_rules::{Rule, Safety};
 
 use super::{Cost, Failing, Halves, Lever, LeverReport, compare_on, failures, seconds_since};
 use crate::AgentError;
 use crate::answer::name_of;
-use crate::artifact::{check_with_fixes, find_kind, path_for};
+use crate::artifact::{check_with_fixes, find_kind, path_for, spelled};
 use crate::workspace::Workspace;
 
 /// Rules without a fix that are told.
 const MAX_RULES: usize = 3;
 
-/// What fixes that may change the meaning would gain, and which rules a fix is wanted for.
+/// What fixes that may change the meaning would gain.
 pub(super) fn try_fixes(
     workspace: &Workspace,
     suite: &Suite,
@@ -24,28 +26,22 @@ pub(super) fn try_fixes(
     halves: &Halves,
 ) -> Result<Vec<LeverReport>, AgentError> {
     let begun = Instant::now();
-    let (mut fixed, mut by_rule) = (evaluation.clone(), BTreeMap::<String, u64>::new());
-    for answer in
-        fixed.answers.iter_mut().filter(|answer| !answer.passed_with_fixes && !answer.code.is_empty())
-    {
-        let Some(rules) = passes_with_unsafe_fixes(workspace, suite, answer)? else { continue };
-        answer.passed_with_fixes = true;
+    let mut by_rule = BTreeMap::<String, u64>::new();
+    let fixed = with_more_passing(evaluation, |answer| {
+        let Some(rules) = passes_with_unsafe_fixes(workspace, suite, answer)? else { return Ok(false) };
         rules.into_iter().for_each(|rule| *by_rule.entry(rule).or_default() += 1);
-    }
+        Ok(true)
+    })?;
     let mut reports = Vec::new();
     if !by_rule.is_empty() {
-        let on = |ids: &[String]| compare_on(evaluation, &fixed, ids, Measure::WithFixes);
-        let (chosen, confirmed) = (on(&halves.choosing)?, on(&halves.confirming)?);
-        let gained = chosen.as_ref().map(|comparison| comparison.difference);
-        let accepted = chosen.is_some_and(|comparison| comparison.difference.estimate > 0.0)
-            && confirmed.as_ref().is_some_and(grail_flywheel::comparison::Comparison::is_win);
+        let Gain { gained, confirmed, accepted } = Gain::of(evaluation, &fixed, halves)?;
         let rules: Vec<String> =
             by_rule.iter().map(|(rule, answers)| format!("`{rule}` ({answers})")).collect();
         reports.push(LeverReport {
             lever: Lever::Fix,
             what: format!("apply the fixes that may change the meaning: {}", rules.join(", ")),
             gained,
-            confirmed: confirmed.map(|comparison| comparison.difference),
+            confirmed,
             accepted,
             cost: Cost { seconds: seconds_since(begun), ..Cost::default() },
             next: "look at what they change with `grail check --fix --unsafe-fixes`; a fix that is always right can be \
@@ -53,8 +49,40 @@ pub(super) fn try_fixes(
                 .to_owned(),
         });
     }
-    reports.extend(without_fix(workspace, evaluation));
     Ok(reports)
+}
+
+/// What fixes gain on both halves.
+pub(super) struct Gain {
+    pub(super) gained: Option<Difference>,
+    pub(super) confirmed: Option<Difference>,
+    /// More on the half that was chosen by, and a win on the other.
+    pub(super) accepted: bool,
+}
+
+impl Gain {
+    pub(super) fn of(before: &Evaluation, after: &Evaluation, halves: &Halves) -> Result<Self, AgentError> {
+        let on = |ids: &[String]| compare_on(before, after, ids, Measure::WithFixes);
+        let (chosen, confirmed) = (on(&halves.choosing)?, on(&halves.confirming)?);
+        let accepted = chosen.as_ref().is_some_and(|comparison| comparison.difference.estimate > 0.0)
+            && confirmed.as_ref().is_some_and(Comparison::is_win);
+        let difference = |comparison: Comparison| comparison.difference;
+        Ok(Self { gained: chosen.map(difference), confirmed: confirmed.map(difference), accepted })
+    }
+}
+
+/// The evaluation as it would be if some of the answers that fail were mended.
+pub(super) fn with_more_passing(
+    evaluation: &Evaluation,
+    mut is_mended: impl FnMut(&Answer) -> Result<bool, AgentError>,
+) -> Result<Evaluation, AgentError> {
+    let mut mended = evaluation.clone();
+    for answer in
+        mended.answers.iter_mut().filter(|answer| !answer.passed_with_fixes && !answer.code.is_empty())
+    {
+        answer.passed_with_fixes = is_mended(answer)?;
+    }
+    Ok(mended)
 }
 
 /// The rules whose unsafe fixes make an answer pass, if they do.
@@ -64,9 +92,10 @@ fn passes_with_unsafe_fixes(
     answer: &Answer,
 ) -> Result<Option<BTreeSet<String>>, AgentError> {
     let (_, kind) = find_kind(workspace, &answer.kind)?;
-    let Ok(path) = path_for(workspace, &kind, &name_of(&answer.code, &kind.name)) else { return Ok(None) };
-    let (text, report) = check_with_fixes(workspace, Some(&kind.name), &path, &answer.code, Safety::Unsafe)?;
     let Some(prompt) = suite.get(&answer.prompt) else { return Ok(None) };
+    let code = spelled(workspace, &kind.name, &answer.code, &prompt.prompt)?.code;
+    let Ok(path) = path_for(workspace, &kind, &name_of(&code, &kind.name)) else { return Ok(None) };
+    let (text, report) = check_with_fixes(workspace, Some(&kind.name), &path, &code, Safety::Unsafe)?;
     if !report.success || !check_code(&prompt.checks, &text).is_empty() {
         return Ok(None);
     }
@@ -78,31 +107,34 @@ fn passes_with_unsafe_fixes(
     Ok((!applied.is_empty()).then_some(applied))
 }
 
-/// Rules that fail often and have no fix at all: what one could gain at most.
-fn without_fix(workspace: &Workspace, evaluation: &Evaluation) -> Vec<LeverReport> {
-    let has_no_fix = |failing: &Failing| {
+/// Rules that answers break alone and that have no fix at all, the most broken first.
+pub(super) fn rules_without_fix(workspace: &Workspace, evaluation: &Evaluation) -> Vec<(Failing, Arc<Rule>)> {
+    let without_fix = |failing: Failing| {
         let mut rules = workspace.library.rules();
-        rules.any(|(_, rule)| *rule.id == *failing.rule && rule.fix.is_none())
+        let (_, rule) = rules.find(|(_, rule)| *rule.id == *failing.rule && rule.fix.is_none())?;
+        Some((failing, Arc::clone(rule)))
     };
-    let wanted = failures(evaluation).into_iter().filter(|failing| failing.alone > 0 && has_no_fix(failing));
-    wanted
-        .take(MAX_RULES)
-        .map(|failing| LeverReport {
-            lever: Lever::Fix,
-            what: format!(
-                "write a fix for `{}`, which {} answers break ({} of them nothing else)",
-                failing.rule, failing.answers, failing.alone
-            ),
-            gained: None,
-            confirmed: None,
-            accepted: false,
-            cost: Cost::default(),
-            next: format!(
-                "at most {} of {} answers more would pass; `grail rules show {}` shows the rule",
-                failing.alone,
-                evaluation.answers.len(),
-                failing.rule
-            ),
-        })
-        .collect()
+    let failing = failures(evaluation).into_iter().filter(|failing| failing.alone > 0);
+    failing.filter_map(without_fix).take(MAX_RULES).collect()
+}
+
+/// What one could gain at most if somebody wrote a fix.
+pub(super) fn wanted(failing: &Failing, evaluation: &Evaluation) -> LeverReport {
+    LeverReport {
+        lever: Lever::Fix,
+        what: format!(
+            "write a fix for `{}`, which {} answers break ({} of them nothing else)",
+            failing.rule, failing.answers, failing.alone
+        ),
+        gained: None,
+        confirmed: None,
+        accepted: false,
+        cost: Cost::default(),
+        next: format!(
+            "at most {} of {} answers more would pass; `grail rules show {}` shows the rule",
+            failing.alone,
+            evaluation.answers.len(),
+            failing.rule
+        ),
+    }
 }

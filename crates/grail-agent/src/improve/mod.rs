@@ -3,6 +3,7 @@
 //! Everything is measured on prompts that nothing was learned from, in two halves: a candidate is chosen on one and has to win on the other.
 //! What does not is told with what it cost, and left alone.
 
+mod drafts;
 mod fixes;
 mod texts;
 
@@ -20,14 +21,15 @@ use crate::compare::Watch;
 use crate::evaluate::{Contender, EvaluateSettings, NamedArm, Progress, evaluate_once};
 use crate::workspace::Workspace;
 
+pub use self::drafts::FixCandidate;
 pub use self::texts::SkillCandidate;
 
 /// How improvements are looked for.
 pub struct ImproveSettings<'s> {
     pub evaluate: EvaluateSettings,
-    /// A model that proposes texts from failures; without one, templates do.
+    /// A model that proposes fixes and texts from failures; without one, templates propose texts.
     pub proposer: Option<&'s dyn Model>,
-    /// How many texts are tried for a skill.
+    /// How many texts are tried for a skill, and how many fixes for a rule.
     pub candidates: usize,
 }
 
@@ -42,7 +44,9 @@ pub struct Improvements {
     pub failures: Vec<Failing>,
     /// In the order in which they were tried.
     pub levers: Vec<LeverReport>,
-    /// Texts that won, for whoever wants to keep them.
+    /// Fixes and texts that won, for whoever wants to keep them.
+    #[serde(skip)]
+    pub fixes: Vec<FixCandidate>,
     #[serde(skip)]
     pub texts: Vec<SkillCandidate>,
 }
@@ -125,11 +129,14 @@ async fn improve_arm(
     let evaluation = evaluate_once(workspace, suite, arm.arm(), &settings.evaluate, &told).await?.evaluation;
     let halves = Halves::of(suite);
     let mut levers = fixes::try_fixes(workspace, suite, &evaluation, &halves)?;
+    let (reports, fixes) = drafts::try_drafts(workspace, suite, &evaluation, &halves, settings).await?;
+    levers.extend(reports);
     let mut found = Improvements {
         arm: label,
         evaluation: evaluation.hash.clone(),
         failures: failures(&evaluation),
         levers: Vec::new(),
+        fixes,
         texts: Vec::new(),
     };
     let (reports, texts) =
@@ -221,4 +228,26 @@ fn failures(evaluation: &Evaluation) -> Vec<Failing> {
 /// How long something took, to a tenth of a second.
 pub(crate) fn seconds_since(begun: Instant) -> f64 {
     (begun.elapsed().as_secs_f64() * 10.0).round() / 10.0
+}
+
+/// What stands between the first fence and the last: a text about code has fences of its own.
+pub(crate) fn between_fences(answer: &str) -> Option<String> {
+    let lines: Vec<&str> = answer.lines().collect();
+    let is_fence = |line: &&str| line.starts_with("```");
+    let (first, last) = (lines.iter().position(is_fence)?, lines.iter().rposition(is_fence)?);
+    let body = lines.get(first + 1..last)?.join("\n");
+    (!body.trim().is_empty()).then_some(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between_fences;
+
+    #[test]
+    fn a_text_may_have_fences_of_its_own() {
+        let answer = "Here:\n```markdown\n# Cards\n```python\nx = 1\n```\nEnd\n```\nBye";
+        assert_eq!(between_fences(answer).as_deref(), Some("# Cards\n```python\nx = 1\n```\nEnd"));
+        assert_eq!(between_fences("none"), None);
+        assert_eq!(between_fences("```\n```"), None);
+    }
 }

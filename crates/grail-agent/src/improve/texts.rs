@@ -10,7 +10,7 @@ use grail_model::{ChatRequest, Message, Model, collect};
 use grail_rules::{Pack, Rule};
 use grail_skills::{MAX_BODY_TOKENS, estimate_tokens};
 
-use super::{Cost, Halves, ImproveSettings, Lever, LeverReport, compare_on, seconds_since};
+use super::{Cost, Halves, ImproveSettings, Lever, LeverReport, between_fences, compare_on, seconds_since};
 use crate::AgentError;
 use crate::artifact::find_kind;
 use crate::compare::Watch;
@@ -279,26 +279,4 @@ async fn proposed(
         text,
         origin: format!("as `{}` proposes", proposer.name()),
     }))
-}
-
-/// What stands between the first fence and the last: a text about code has fences of its own.
-fn between_fences(answer: &str) -> Option<String> {
-    let lines: Vec<&str> = answer.lines().collect();
-    let is_fence = |line: &&str| line.starts_with("```");
-    let (first, last) = (lines.iter().position(is_fence)?, lines.iter().rposition(is_fence)?);
-    let body = lines.get(first + 1..last)?.join("\n");
-    (!body.trim().is_empty()).then_some(body)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::between_fences;
-
-    #[test]
-    fn a_text_may_have_fences_of_its_own() {
-        let answer = "Here:\n```markdown\n# Cards\n```python\nx = 1\n```\nEnd\n```\nBye";
-        assert_eq!(between_fences(answer).as_deref(), Some("# Cards\n```python\nx = 1\n```\nEnd"));
-        assert_eq!(between_fences("none"), None);
-        assert_eq!(between_fences("```\n```"), None);
-    }
 }

@@ -56,3 +56,48 @@ async fn a_text_that_a_model_proposes_has_to_win_as_well() {
     let asked = Arc::new(proposer.asked());
     assert!(asked[0].messages[1].content.contains("def Card(*, title: str)"));
 }
+
+const PRINTED: &str = "---\nid: no-print\nseverity: error\n---\n\n# Nothing is printed\n\nWhat is printed is lost.\n\n\
+    ```yaml rule\nmatch: print($TEXT)\nmessage: \"this is printed\"\n```\n\n\
+    ## Bad\n\n```python\nprint(1)  # error: this is printed\n```\n\n## Good\n\n```python\nlog(1)\n```\n";
+
+/// The same rule with a fix, as a model hands it in.
+fn drafted(step: &str, fixed: &str) -> Step {
+    let rule = PRINTED
+        .replace("severity: error\n", "severity: error\nfix: unsafe\n")
+        .replace("printed\"\n```", &format!("printed\"\nfix:\n  - {step}\n```"))
+        .replace("\n## Good", &format!("\n```python fixed\n{fixed}\n```\n\n## Good"));
+    Step::Say(format!("Here it is:\n````markdown\n{rule}````\n"))
+}
+
+#[tokio::test]
+async fn a_drafted_fix_is_accepted_if_its_examples_hold_and_it_mends_answers() {
+    let sample = Sample::new(&[(".agents/skills/shop/rules/no-print.md", PRINTED)]);
+    let suite = suite(40);
+    let pupil = Pupil::new(&sample, &suite, |id, _| match id.starts_with("service") {
+        true => Say::Right,
+        false => Say::Then("print(\"made\")\n"),
+    });
+    let proposer = Scripted::new([
+        // Not what its example says; then no rule at all; then a good one. Of the skill's text it has nothing to say.
+        drafted("replace: log($TEXT)", "say(1)"),
+        Step::Say("I would rather not.".to_owned()),
+        drafted("replace: log($TEXT)", "log(1)"),
+        Step::Say("No.".to_owned()),
+        Step::Say("No.".to_owned()),
+        Step::Say("No.".to_owned()),
+    ]);
+    let settings = ImproveSettings { evaluate: settings(), proposer: Some(&proposer), candidates: 3 };
+    let found = improve_contender(&sample.workspace, &suite, pupil.contender("pupil"), &settings, &|_, _| {})
+        .await
+        .unwrap();
+    let fix = found.levers.iter().find(|report| report.lever == Lever::Fix).unwrap();
+    assert!(fix.accepted, "{fix:?}");
+    assert!(fix.gained.unwrap().estimate > 0.3 && fix.confirmed.unwrap().estimate > 0.3, "{fix:?}");
+    assert_eq!(fix.cost.answers, 3);
+    assert_eq!((found.fixes[0].skill.as_str(), found.fixes[0].rule.as_str()), ("shop", "no-print"));
+    assert!(found.fixes[0].text.contains("- replace: log($TEXT)"));
+    let asked = proposer.asked();
+    assert!(asked[0].messages[1].content.contains("# Nothing is printed"));
+    assert!(asked[0].messages[1].content.contains("print(\"made\")"));
+}

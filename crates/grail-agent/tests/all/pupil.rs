@@ -47,6 +47,8 @@ pub(crate) fn suite(count: usize) -> Suite {
 pub(crate) enum Say {
     /// What passes.
     Right,
+    /// The same with something behind it.
+    Then(&'static str),
     /// A file that is not whole.
     Broken,
     Text(String),
@@ -96,6 +98,7 @@ impl Model for Pupil {
         let (id, right) = &self.right[&first.content];
         let text = match (self.knows)(id, request) {
             Say::Right => format!("```python\n{right}```\n"),
+            Say::Then(more) => format!("```python\n{right}{more}```\n"),
             Say::Broken => "```python\ndef card(:\n    pass\n```\n".to_owned(),
             Say::Text(text) => text,
             Say::Fail(error) => return Box::pin(stream::iter([Err(error)])),

@@ -38,6 +38,8 @@ pub struct Rule {
     pub pack: Arc<str>,
     /// The Markdown file, as shown in messages.
     pub path: PathBuf,
+    /// What stands in it.
+    pub text: Arc<str>,
     /// One line: what must hold.
     pub title: String,
     /// Why it must hold, in Markdown.
@@ -233,6 +235,7 @@ impl Rule {
             id: front.id.into(),
             pack: Arc::clone(pack),
             path: path.to_owned(),
+            text: text.into(),
             title: document.title,
             why: document.why,
             severity: front.severity,
