@@ -232,7 +232,8 @@ prompts of the suite `{suite}`, before and after it was trained on what work wit
 is about and none of its ways of asking is in any lesson; the group *unseen patterns* asks for shapes that no lesson shows.
 
 `strictly right` means: at the first try, the whole file parses, keeps every rule of its kind, has its types where a checker is at hand, and holds
-what its prompt asks for. `after fixes` means: after the safe fixes that Grail's rules know. In parentheses are counts and 95 % intervals (Wilson).
+what its prompt asks for. `after fixes` means: after the safe fixes that Grail's rules know, with names spelled as the prompt has them. In parentheses are
+counts and 95 % intervals (Wilson).
 
 The first phase learned from lessons answered by the template model. {later} Seeds of training: {seeds}; every prompt was asked {asks} time(s) of every arm.
 """

@@ -12,6 +12,8 @@ use crate::statistics::Draws;
 
 /// Of how many rare fields some are chosen.
 const RARE_FIELDS: usize = 5;
+/// How far apart the rare words are that follow each other: they are sorted, and neighbours are alike. A prime that does not divide their number.
+const STRIDE: usize = 1_009;
 /// Of how many syllables a word is coined.
 const SYLLABLES: usize = 2;
 const TEXT: &str = include_str!("../../suites/curriculum.toml");
@@ -73,7 +75,8 @@ pub fn curriculum() -> Result<Vec<Intent>, FlywheelError> {
     for (place, kind) in written.kinds.iter().enumerate() {
         for number in 0..kind.count {
             let when = (number as f64 + 0.5) / kind.count as f64;
-            intents.push((when, intent(kind, place, number, &things, &written)));
+            let serial = Serial { place, number, before: intents.len() };
+            intents.push((when, intent(kind, serial, &things, &written)));
         }
     }
     // Stable: at the same moment, in the order of the file.
@@ -83,10 +86,20 @@ pub fn curriculum() -> Result<Vec<Intent>, FlywheelError> {
     Ok(intents.filter(|intent| said.insert(intent.intent.clone())).collect())
 }
 
+/// Which intent it is.
+#[derive(Clone, Copy)]
+struct Serial {
+    /// Of its kind among the kinds.
+    place: usize,
+    /// Among those of its kind.
+    number: usize,
+    /// How many were made before it.
+    before: usize,
+}
+
 fn intent(
     kind: &WrittenKind,
-    place: usize,
-    number: usize,
+    Serial { place, number, before }: Serial,
     things: &[(&String, &Vec<String>)],
     written: &Written,
 ) -> Intent {
@@ -95,23 +108,31 @@ fn intent(
     let wording = (number + number / things.len()) % kind.wordings.len();
     let mut draws = Draws::new((place * 10_000 + number) as u64);
     let mut draw = |words: &[String]| words[draws.below(words.len())].clone();
+    // A word that is said often is learned, and then it need not be copied: all have had their turn before one comes again.
+    let rare = |field: usize| {
+        written.rare[(before * (RARE_FIELDS + 1) + field) * STRIDE % written.rare.len()].clone()
+    };
     let rare_thing = match number % 8 {
         7 => coined(&written.syllables, &mut draw),
-        _ => draw(&written.rare),
+        _ => rare(RARE_FIELDS),
     };
     let mut rare_fields: Vec<String> = (0..RARE_FIELDS)
-        .map(|field| match field % 3 {
-            0 => format!("{} {}", draw(&written.rare), draw(&written.endings)),
-            1 => draw(&written.rare),
-            _ => coined(&written.syllables, &mut draw),
+        .map(|field| match field {
+            0 => format!("{} {}", rare(field), draw(&written.endings)),
+            1 => coined(&written.syllables, &mut draw),
+            _ => rare(field),
         })
         .collect();
     rare_fields.sort_unstable();
     rare_fields.dedup();
-    if number % 2 == 1 {
+    // An order in which they always come would be learned as well.
+    for last in (1..rare_fields.len()).rev() {
+        rare_fields.swap(last, draws.below(last + 1));
+    }
+    if number % 3 != 0 {
         pool = &rare_fields;
     }
-    if number % 4 == 3 {
+    if number % 2 == 1 {
         thing = &rare_thing;
     }
     let [fewest, most] = kind.fields.map(|count| count.min(pool.len()));

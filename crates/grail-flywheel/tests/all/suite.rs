@@ -1,6 +1,6 @@
 //! Suites: read with care, and far from everything that is learned from.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use grail_flywheel::likeness::plain_shingles;
@@ -103,6 +103,29 @@ fn things_and_sets_of_fields_of_the_suite_are_not_in_the_curriculum() {
         let is_thing = |word: &str| !kind_words.contains(&word) && things.contains(word);
         assert!(!name.split(' ').any(is_thing), "{}: {name}", prompt.id);
     }
+}
+
+#[test]
+fn few_words_of_the_suite_are_in_the_curriculum_and_rare_ones_come_seldom() {
+    let intents = curriculum().unwrap();
+    let words = |fields: &[String]| -> Vec<String> {
+        fields.iter().flat_map(|field| field.split([' ', '_'])).map(str::to_owned).collect()
+    };
+    let mut said: BTreeMap<String, usize> = BTreeMap::new();
+    for word in intents.iter().flat_map(|intent| words(&intent.fields)) {
+        *said.entry(word).or_default() += 1;
+    }
+    // What a model has to copy it must not know by heart.
+    let rarely = said.values().filter(|times| **times <= 3).count();
+    assert!(rarely >= 1_500, "{rarely} of {}", said.len());
+    let asked: BTreeSet<String> = held_out()
+        .prompts
+        .iter()
+        .filter(|prompt| prompt.group == Group::SeenPattern)
+        .flat_map(|prompt| words(&prompt.checks.parameters))
+        .collect();
+    let known = asked.iter().filter(|word| said.contains_key(*word)).count();
+    assert!(known * 8 < asked.len(), "{known} of {}", asked.len());
 }
 
 #[test]
