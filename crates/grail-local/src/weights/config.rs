@@ -136,6 +136,9 @@ impl Config {
             "qwen3" => Architecture::Qwen3,
             other => return Err(LocalError::Architecture { path: path.to_owned(), found: other.to_owned() }),
         };
+        // transformers 5 writes one table for what were two fields before.
+        let rotation = raw.rope_parameters.filter(|table| table.is_object());
+        let theta = || rotation.as_ref()?["rope_theta"].as_f64().map(|theta| theta as f32);
         let head_dim =
             raw.head_dim.unwrap_or_else(|| raw.hidden_size.checked_div(raw.num_attention_heads).unwrap_or(0));
         let mut config = Self {
@@ -148,7 +151,7 @@ impl Config {
             ffn: raw.intermediate_size,
             vocab: raw.vocab_size,
             rms_eps: raw.rms_norm_eps.unwrap_or(1e-6),
-            rope_theta: raw.rope_theta.unwrap_or(10_000.0),
+            rope_theta: raw.rope_theta.or_else(theta).unwrap_or(10_000.0),
             rope_factors: None,
             tied_embeddings: !has("lm_head.weight"),
             max_positions: raw.max_position_embeddings.unwrap_or(2048),
@@ -156,7 +159,7 @@ impl Config {
             qk_norm: has("model.layers.0.self_attn.q_norm.weight"),
         }
         .checked(path)?;
-        if let Some(scaling) = raw.rope_scaling.filter(|scaling| !scaling.is_null()) {
+        if let Some(scaling) = raw.rope_scaling.filter(|scaling| !scaling.is_null()).or(rotation) {
             let kind = scaling["rope_type"].as_str().or(scaling["type"].as_str()).unwrap_or("?");
             match kind {
                 "default" => {}
@@ -208,6 +211,7 @@ struct RawConfig {
     rms_norm_eps: Option<f32>,
     rope_theta: Option<f32>,
     rope_scaling: Option<serde_json::Value>,
+    rope_parameters: Option<serde_json::Value>,
     max_position_embeddings: Option<usize>,
 }
 

@@ -27,6 +27,23 @@ fn a_folder_in_the_layout_of_transformers_opens() {
 }
 
 #[test]
+fn the_rotation_is_found_where_later_versions_of_transformers_write_it() {
+    let folder = Toy::default().write();
+    let file = folder.path().join("config.json");
+    let mut raw: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    raw.as_object_mut().unwrap().remove("rope_theta");
+    raw["rope_parameters"] = serde_json::json!({"rope_theta": 50000.0, "rope_type": "default"});
+    fs::write(&file, raw.to_string()).unwrap();
+    assert_eq!(Weights::open(folder.path()).unwrap().config().rope_theta, 50000.0);
+    raw["rope_parameters"] = serde_json::json!({"rope_theta": 50000.0, "rope_type": "llama3", "factor": 8.0});
+    fs::write(&file, raw.to_string()).unwrap();
+    assert!(Weights::open(folder.path()).unwrap().config().rope_factors.is_some());
+    raw["rope_parameters"] = serde_json::json!({"rope_theta": 50000.0, "rope_type": "yarn"});
+    fs::write(&file, raw.to_string()).unwrap();
+    assert!(matches!(Weights::open(folder.path()).unwrap_err(), LocalError::Unsupported { .. }));
+}
+
+#[test]
 fn tokens_are_the_bytes_of_the_text() {
     let folder = Toy::default().write();
     let weights = Weights::open(folder.path()).unwrap();
