@@ -110,10 +110,35 @@ fn read_lines(
             }
             // Progress bars write over their own line.
             let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end().rsplit('\r').next().unwrap_or_default().to_owned();
+            let line = without_styles(line.trim_end().rsplit('\r').next().unwrap_or_default());
+            let line = line.trim_end().to_owned();
             if !line.is_empty() && said.send((stream, line)).is_err() {
                 return;
             }
         }
     })
+}
+
+/// A line without colours: mlx-lm writes them to whoever reads it.
+fn without_styles(line: &str) -> String {
+    let mut parts = line.split("\x1b[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|character: char| matches!(character, '@'..='~'));
+        plain.push_str(end.map_or("", |end| &part[end + 1..]));
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_no_part_of_what_is_said() {
+        let line = "  \x1b[38;5;244m   1\x1b[0m    \x1b[1;32m5.988 ▼\x1b[0m    \x1b[1m    1\x1b[0m";
+        assert_eq!(without_styles(line), "     1    5.988 ▼        1");
+        assert_eq!(without_styles("plain [1] text"), "plain [1] text");
+        assert_eq!(without_styles("cut off \x1b[38;5"), "cut off ");
+    }
 }

@@ -38,9 +38,10 @@ impl Trainer for MlxTrainer {
         let rows = export_rows(job, Layout::Mlx, settings.batch_size)?;
         let last = if job.resume { last_checkpoint(job.output) } else { None };
         let done = last.as_ref().map_or(0, |(step, _)| *step);
-        let begin_with = last.map(|(_, path)| path);
-        let begin_with = begin_with
-            .or_else(|| Some(job.adapter?.join("adapters.safetensors")).filter(|path| path.is_file()));
+        let begin_with = match last {
+            Some((_, path)) => Some(path),
+            None => job.adapter.map(adapter_file).transpose()?,
+        };
         let left = settings.iterations.saturating_sub(done).max(1);
         let every = settings.checkpoint_every.unwrap_or_else(|| settings.iterations.div_ceil(4).max(1));
         // YAML to mlx-lm; every JSON is.
@@ -117,9 +118,50 @@ pub(super) fn check_folder(weights: &Path, trainer: &str) -> Result<(), AgentErr
     ))
 }
 
-/// `Iter 10: Train loss 2.313, Learning Rate 1.000e-05, It/sec 0.372, Tokens/sec 153.2, …`, or `Iter 1: Val loss 3.12, Val took 2.0s`.
+/// The weights of the adapter that training begins with.
+fn adapter_file(folder: &Path) -> Result<PathBuf, AgentError> {
+    let file = folder.join("adapters.safetensors");
+    if file.is_file() {
+        return Ok(file);
+    }
+    Err(training_error(
+        format!("mlx-lm cannot go on from `{}`: it has no `adapters.safetensors`", folder.display()),
+        "`--trainer trl` goes on from adapters that PEFT has written",
+    ))
+}
+
+/// What was measured, in the words of this mlx-lm or an earlier one.
 fn read_line(line: &str) -> Option<CurvePoint> {
-    let (step, told) = line.trim().strip_prefix("Iter ")?.split_once(':')?;
+    let line = line.trim();
+    match line.strip_prefix("Iter ") {
+        Some(told) => read_sentence(told),
+        None => read_row(line),
+    }
+}
+
+/// From 0.32 on, rows of a table: `10    2.313 ▼    1,153      4.1k`, or `10    val 3.120    2.04s`.
+fn read_row(line: &str) -> Option<CurvePoint> {
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    let number = |cell: &str| cell.replace(',', "").parse::<f64>().ok();
+    match cells[..] {
+        [step, "val", loss, _] => Some(CurvePoint {
+            step: step.parse().ok()?,
+            validation_loss: Some(number(loss)?),
+            ..CurvePoint::default()
+        }),
+        [step, loss, "▼" | "▲", speed, _] => Some(CurvePoint {
+            step: step.parse().ok()?,
+            loss: Some(number(loss)?),
+            tokens_per_second: number(speed),
+            ..CurvePoint::default()
+        }),
+        _ => None,
+    }
+}
+
+/// Before, sentences: `Iter 10: Train loss 2.313, Learning Rate 1.000e-05, It/sec 0.372, …`, or `Iter 1: Val loss 3.12, Val took 2.0s`.
+fn read_sentence(told: &str) -> Option<CurvePoint> {
+    let (step, told) = told.split_once(':')?;
     let value = |name: &str| {
         let part = told.split(',').find_map(|part| part.trim().strip_prefix(name))?;
         part.trim().parse::<f64>().ok()
@@ -187,5 +229,39 @@ mod tests {
         );
         assert_eq!(read_line("Iter 100: Saved adapter weights to adapters.safetensors."), None);
         assert_eq!(read_line("Loading pretrained model"), None);
+    }
+
+    #[test]
+    fn the_table_of_later_versions_is_understood() {
+        let point = read_line("    10    2.313 ▼    1,153      4.1k");
+        let expected = CurvePoint {
+            step: 10,
+            loss: Some(2.313),
+            tokens_per_second: Some(1153.0),
+            ..CurvePoint::default()
+        };
+        assert_eq!(point, Some(expected));
+        let point = read_line("     1    val 3.120    2.04s");
+        assert_eq!(point, Some(CurvePoint { step: 1, validation_loss: Some(3.12), ..CurvePoint::default() }));
+        assert!(
+            read_line("     3      nan ▲       36      0.1k")
+                .is_some_and(|point| point.loss.is_some_and(f64::is_nan))
+        );
+        for line in [
+            "  iter   train_loss     tok/s     tokens",
+            "  save  0000004_adapters.safetensors",
+            "│    batch · iters   2 · 12     │",
+            "train ██████████████████████████████ 100% ·    12/12",
+        ] {
+            assert_eq!(read_line(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_adapter_that_mlx_cannot_read_is_not_left_out_in_silence() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("adapter_model.safetensors"), "numbers").unwrap();
+        let error = adapter_file(folder.path()).unwrap_err().to_string();
+        assert!(error.ends_with("it has no `adapters.safetensors`"), "{error}");
     }
 }

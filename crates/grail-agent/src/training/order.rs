@@ -84,6 +84,9 @@ impl TrainOrder<'_> {
         let parent =
             choice.phase.as_deref().map(|id| Phases::new(&workspace.project.root).get(id)).transpose()?;
         let parent = parent.and_then(|phase| TrainSettings::of_phase(&phase));
+        if let Some(parent) = &parent {
+            check_measures(name, &self.wishes, parent)?;
+        }
         let settings = TrainSettings::new(&self.wishes, config, trainer, rows, parent.as_ref());
         Ok(Plan { choice, dataset: dataset.manifest.hash, trainer, settings, phase: None })
     }
@@ -126,6 +129,28 @@ impl TrainOrder<'_> {
             phase: Some(phase),
         })
     }
+}
+
+/// No trainer can give an adapter other measures: some would fail, some would count it with another factor than it was trained with.
+fn check_measures(name: &str, wishes: &TrainConfig, parent: &TrainSettings) -> Result<(), AgentError> {
+    let number = |value: u64| value.to_string();
+    let layers = |value: Option<u64>| value.map_or_else(|| "all".to_owned(), number);
+    let measures = [
+        ("rank", wishes.rank.map(number), number(parent.rank)),
+        ("scale", wishes.scale.map(|scale| scale.to_string()), parent.scale.to_string()),
+        ("layers", wishes.layers.map(number), layers(parent.layers)),
+    ];
+    for (option, wish, known) in measures {
+        if let Some(wish) = wish.filter(|wish| *wish != known) {
+            return Err(training_error(
+                format!(
+                    "`{name}` was trained with `--{option}` {known} and cannot be gone on with as {wish}"
+                ),
+                format!("leave `--{option}` out, or begin with its weights instead of the phase"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl TrainSettings {

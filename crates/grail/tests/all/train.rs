@@ -216,6 +216,36 @@ fn mlx_is_read_from_the_lines_it_prints_for_people() {
 }
 
 #[test]
+fn an_adapter_that_is_gone_on_with_keeps_its_measures() {
+    let scratch = project(12);
+    train(&scratch, "fine", &["--model", "local:tiny", "--rank", "4"]);
+    let output = train(&scratch, "fine", &["--model", "phase:p1", "--scale", "10"]);
+    assert_eq!(
+        said(&output),
+        "error: `phase:p1` was trained with `--scale` 20 and cannot be gone on with as 10\n\
+         hint: leave `--scale` out, or begin with its weights instead of the phase\n"
+    );
+    assert_eq!(output.status.code(), Some(2));
+    let output = train(&scratch, "fine", &["--model", "phase:p1", "--rank", "4", "--format", "json"]);
+    let told: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["phase"]["hyper_parameters"]["rank"], 4);
+}
+
+#[test]
+fn mlx_is_read_from_its_table_too() {
+    let scratch = project(12);
+    let table = MLX.replace(
+        "echo 'Iter 1: Train loss 3.000, Learning Rate 2.000e-04, It/sec 1.0, Tokens/sec 90.5, Trained Tokens 90, Peak mem 1.0 GB'",
+        r"printf '  \033[38;5;244m   1\033[0m    \033[1;32m3.000 ▼\033[0m    \033[1m1,090\033[0m    \033[38;5;244m  1.1k\033[0m\n'",
+    );
+    fs::write(scratch.path("bin/mlx_lm.lora"), table).unwrap();
+    let output = train(&scratch, "", &["--model", "local:tiny", "--trainer", "mlx", "--format", "json"]);
+    let told: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["phase"]["curves"][1]["loss"], 3.0);
+    assert_eq!(told["phase"]["curves"][1]["tokens_per_second"], 1090.0);
+}
+
+#[test]
 fn a_trainer_that_is_not_there_is_explained() {
     let scratch = project(12);
     fs::remove_file(scratch.path("bin/mlx_lm.lora")).unwrap();
