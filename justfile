@@ -48,6 +48,10 @@ mcp-clients:
 dataset-loaders *arguments:
     scripts/dataset-loaders {{arguments}}
 
+# `grail train` with the real mlx-lm and TRL, and every adapter in every other program: losses have to agree
+trainers *arguments:
+    scripts/trainers {{arguments}}
+
 # The Python tools the benchmarks compare with
 venv:
     scripts/venv
