@@ -183,7 +183,7 @@ def page(options: argparse.Namespace, runs: list[dict]) -> str:
     if rows:
         parts.append(table(["seed", "time", "processor time", "largest process"], rows) + "\n")
     machine = steps(runs[0], "train")[0]["said"]["phase"]["machine"]
-    parts.append("Measured on " + ", ".join(machine.values()) + f"{version(runs)}.\n")
+    parts.append("Measured on " + ", ".join(f"{name} {value}" for name, value in machine.items()) + f"{version(runs)}.\n")
     layers = sorted({layer for run in runs for step in steps(run, "eval") for arm in step["said"]["arms"] for layer in arm["layers"]})
     parts.append(f"Judged by: {', '.join(layers)}, and by the checks of each prompt.\n")
     notes = sorted({note for run in runs for step in steps(run, "eval") for note in step["said"]["notes"]})
@@ -235,7 +235,7 @@ is about and none of its ways of asking is in any lesson; the group *unseen patt
 what its prompt asks for. `after fixes` means: after the safe fixes that Grail's rules know, with names spelled as the prompt has them. In parentheses are
 counts and 95 % intervals (Wilson).
 
-The first phase learned from lessons answered by the template model. {later} Seeds of training: {seeds}; every prompt was asked {asks} time(s) of every arm.
+The first phase learned from lessons answered by the template model. {later} Seeds of training: {seeds}; prompts were asked with this many seeds of every arm: {asks}.
 """
 
 LATER = """Every later phase went on from the one before, with what came of working with it:
