@@ -9,7 +9,7 @@ use grail_flywheel::statistics::{Decision, SequentialTest};
 use grail_flywheel::suite::{Suite, SuitePrompt, shuffled};
 
 use crate::AgentError;
-use crate::evaluate::{ArmOf, EvaluateSettings, Evaluated, Progress, Run};
+use crate::evaluate::{ArmOf, EvaluateSettings, Evaluated, Progress, Run, evaluate_once};
 use crate::workspace::Workspace;
 
 /// How many prompts are asked before the next look.
@@ -44,6 +44,17 @@ pub async fn compare_arms(
     settings: &CompareArms,
     watch: Watch<'_>,
 ) -> Result<Compared, AgentError> {
+    if !settings.sequential {
+        // What was evaluated before is neither asked nor judged again.
+        let evaluate = async |arm: ArmOf<'_>| {
+            let name = arm.label();
+            let told = |progress: Progress| watch(&name, progress);
+            evaluate_once(workspace, suite, arm, &settings.evaluate, &told).await
+        };
+        let (before, after) = (evaluate(before).await?, evaluate(after).await?);
+        let comparison = compare_with(&before.evaluation, &after.evaluation, &settings.compare)?;
+        return Ok(Compared { comparison, before, after, is_whole: true });
+    }
     let mut runs = [
         Run::start(workspace, suite, before, &settings.evaluate)?,
         Run::start(workspace, suite, after, &settings.evaluate)?,
@@ -51,37 +62,29 @@ pub async fn compare_arms(
     let names = [before.label(), after.label()];
     let ids = shuffled(suite.prompts.iter().map(|prompt| prompt.id.as_str()), settings.compare.seed);
     let order: Vec<&SuitePrompt> = ids.into_iter().filter_map(|id| suite.get(id)).collect();
-    let step = if settings.sequential { PROMPTS_AT_ONCE } else { order.len() };
     let mut test = SequentialTest::new(settings.compare.confidence);
     let mut asked = 0;
-    while asked < order.len() {
-        let next = &order[asked..order.len().min(asked + step)];
+    while asked < order.len() && test.decision() == Decision::Undecided {
+        let next = &order[asked..order.len().min(asked + PROMPTS_AT_ONCE)];
         for (run, name) in runs.iter_mut().zip(&names) {
             run.ask(next, &|progress| watch(name, progress)).await?;
         }
         asked += next.len();
-        if settings.sequential {
-            let [before, after] = [runs[0].judge(next)?, runs[1].judge(next)?];
-            for prompt in next {
-                let mean = |evaluated: &Evaluated| {
-                    mean_of(&evaluated.evaluation.answers, &prompt.id, |answer| {
-                        answer.passed(settings.compare.measure)
-                    })
-                };
-                test.push(mean(&after) - mean(&before));
-            }
-            if test.decision() != Decision::Undecided {
-                break;
-            }
+        let [before, after] = [runs[0].judge(next)?, runs[1].judge(next)?];
+        for prompt in next {
+            let mean = |evaluated: &Evaluated| {
+                mean_of(&evaluated.evaluation.answers, &prompt.id, |answer| {
+                    answer.passed(settings.compare.measure)
+                })
+            };
+            test.push(mean(&after) - mean(&before));
         }
     }
     let [before, after] = runs;
     let prompts = &order[..asked];
     let (before, after) = (before.finish(prompts)?, after.finish(prompts)?);
     let mut comparison = compare_with(&before.evaluation, &after.evaluation, &settings.compare)?;
-    if settings.sequential {
-        comparison.sequential = test.verdict();
-    }
+    comparison.sequential = test.verdict();
     Ok(Compared { comparison, before, after, is_whole: asked == order.len() })
 }
 

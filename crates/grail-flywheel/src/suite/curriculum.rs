@@ -1,7 +1,8 @@
 //! Intents to begin with: what a project could have asked for, so that there is something to learn from before anybody has worked with Grail.
 //!
-//! They are put together from things, fields and wordings in `suites/curriculum.toml`, the same ones every time. None of them is about a thing of the
-//! held-out suite, has one of its sets of fields, or is worded like it; a test compares them by the measure of the split.
+//! They are put together from things, fields and wordings in `suites/curriculum.toml`, the same ones every time. People chat before and after they
+//! ask, and write lists in many ways, so the sentences do too. None of them is about a thing of the held-out suite, has one of its sets of fields,
+//! or is worded like it; a test compares them by the measure of the split.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +13,14 @@ use crate::statistics::Draws;
 
 /// Of how many rare fields some are chosen.
 const RARE_FIELDS: usize = 5;
+/// How many rare words there are for one intent: its fields, and up to two for its thing.
+const RARE_WORDS: usize = RARE_FIELDS + 2;
 /// How far apart the rare words are that follow each other: they are sorted, and neighbours are alike. A prime that does not divide their number.
 const STRIDE: usize = 1_009;
 /// Of how many syllables a word is coined.
 const SYLLABLES: usize = 2;
+/// One of so many intents has something said before it, and one of so many something after it.
+const CHATTY: usize = 3;
 const TEXT: &str = include_str!("../../suites/curriculum.toml");
 
 /// Something to ask for.
@@ -41,6 +46,9 @@ struct Written {
     endings: Vec<String>,
     /// What words are coined from that nobody has said before.
     syllables: Vec<String>,
+    /// What people say before and after they ask, and what means nothing for the answer.
+    openings: Vec<String>,
+    closings: Vec<String>,
     kinds: Vec<WrittenKind>,
     things: BTreeMap<String, Vec<String>>,
 }
@@ -109,11 +117,11 @@ fn intent(
     let mut draws = Draws::new((place * 10_000 + number) as u64);
     let mut draw = |words: &[String]| words[draws.below(words.len())].clone();
     // A word that is said often is learned, and then it need not be copied: all have had their turn before one comes again.
-    let rare = |field: usize| {
-        written.rare[(before * (RARE_FIELDS + 1) + field) * STRIDE % written.rare.len()].clone()
-    };
+    let rare =
+        |field: usize| written.rare[(before * RARE_WORDS + field) * STRIDE % written.rare.len()].clone();
     let rare_thing = match number % 8 {
         7 => coined(&written.syllables, &mut draw),
+        3 => format!("{} {}", rare(RARE_FIELDS), rare(RARE_FIELDS + 1)),
         _ => rare(RARE_FIELDS),
     };
     let mut rare_fields: Vec<String> = (0..RARE_FIELDS)
@@ -147,9 +155,103 @@ fn intent(
         .iter()
         .map(|(hole, words)| (hole.as_str(), words[draws.below(words.len())].as_str()))
         .collect();
-    let say = |wording: &str| worded(wording, thing, &fields, &choices);
-    let (intent, plain) = (say(&kind.wordings[wording]), say(&kind.plain));
-    Intent { kind: kind.kind.clone(), intent, plain, thing: thing.clone(), fields, wording }
+    let asked = &kind.wordings[wording];
+    let lists = Lists {
+        prose: PROSE[draws.below(PROSE.len())],
+        list: LIST[draws.below(if asked.ends_with("{list}") { LIST.len() } else { ONE_LINE })],
+    };
+    let chat = |phrases: &[String], draws: &mut Draws| {
+        (draws.below(CHATTY) == 0).then(|| phrases[draws.below(phrases.len())].clone())
+    };
+    let (opening, closing) = (chat(&written.openings, &mut draws), chat(&written.closings, &mut draws));
+    let asked = worded(asked, thing, &fields, &choices, &lists);
+    let gap = if asked.contains('\n') { "\n" } else { " " };
+    let said = [opening.map(|said| said + " "), Some(asked), closing.map(|said| format!("{gap}{said}"))];
+    Intent {
+        kind: kind.kind.clone(),
+        intent: said.into_iter().flatten().collect(),
+        plain: worded(&kind.plain, thing, &fields, &choices, &Lists::default()),
+        thing: thing.clone(),
+        fields,
+        wording,
+    }
+}
+
+/// How fields are told one after the other: what stands before the first, between two, before the last, around each, and whether a field is
+/// written as a name of Python.
+#[derive(Clone, Copy, Default)]
+struct ListForm {
+    first: &'static str,
+    between: &'static str,
+    last: &'static str,
+    quote: &'static str,
+    as_name: bool,
+}
+
+/// How one sentence tells its fields, in running words and as a bare list.
+#[derive(Clone, Copy)]
+struct Lists {
+    prose: ListForm,
+    list: ListForm,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Self { prose: PROSE[0], list: PROSE[0] }
+    }
+}
+
+const fn listed(first: &'static str, between: &'static str, last: &'static str) -> ListForm {
+    ListForm { first, between, last, quote: "", as_name: false }
+}
+
+const fn named(between: &'static str, last: &'static str, quote: &'static str) -> ListForm {
+    ListForm { first: "", between, last, quote, as_name: true }
+}
+
+/// The first is the most usual one, and comes as often as the others together.
+const PROSE: [ListForm; 8] = [
+    listed("", ", ", " and "),
+    listed("", ", ", " and "),
+    listed("", ", ", " and "),
+    listed("", ", ", " and "),
+    listed("", ", ", ", and "),
+    listed("", ", ", " plus "),
+    listed("", " and ", " and "),
+    listed("", ", ", " as well as "),
+];
+
+/// Those of several lines come last.
+const LIST: [ListForm; 11] = [
+    listed("", ", ", ", "),
+    listed("", ", ", ", "),
+    listed("", ", ", " and "),
+    listed("", " / ", " / "),
+    listed("", "; ", "; "),
+    listed("", " + ", " + "),
+    named(", ", ", ", ""),
+    named(", ", ", ", "`"),
+    named(", ", " and ", "`"),
+    listed("\n- ", "\n- ", "\n- "),
+    listed("\n* ", "\n* ", "\n* "),
+];
+const ONE_LINE: usize = LIST.len() - 2;
+
+impl ListForm {
+    fn tell(self, fields: &[String]) -> String {
+        let count = fields.len();
+        let mut told = String::new();
+        for (place, field) in fields.iter().enumerate() {
+            told += match place {
+                0 => self.first,
+                _ if place + 1 == count => self.last,
+                _ => self.between,
+            };
+            let field = if self.as_name { field.replace(' ', "_") } else { field.clone() };
+            told.extend([self.quote, &field, self.quote]);
+        }
+        told
+    }
 }
 
 /// A word that there is not.
@@ -157,7 +259,13 @@ fn coined(syllables: &[String], draw: &mut impl FnMut(&[String]) -> String) -> S
     (0..SYLLABLES).map(|_| draw(syllables)).collect()
 }
 
-fn worded(wording: &str, thing: &str, fields: &[String], choices: &BTreeMap<&str, &str>) -> String {
+fn worded(
+    wording: &str,
+    thing: &str,
+    fields: &[String],
+    choices: &BTreeMap<&str, &str>,
+    lists: &Lists,
+) -> String {
     let part = choices.get("part").copied().unwrap_or_default();
     let name = format!("{thing} {part}");
     let class = |name: &str| name.split(' ').map(capitalised).collect::<String>();
@@ -166,11 +274,7 @@ fn worded(wording: &str, thing: &str, fields: &[String], choices: &BTreeMap<&str
         _ => format!("{thing}s"),
     };
     let in_path = several.replace(' ', "-");
-    let listed = match fields {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    };
+    let prose = lists.prose.tell(fields);
     let mut said = wording.to_owned();
     for (hole, word) in choices {
         said = said.replace(&format!("{{{hole}}}"), word);
@@ -187,8 +291,9 @@ fn worded(wording: &str, thing: &str, fields: &[String], choices: &BTreeMap<&str
         .replace("{things}", &several)
         .replace("{thing}", thing)
         .replace("{id}", &format!("{{{}_id}}", thing.replace(' ', "_")))
-        .replace("{Fields}", &capitalised(&listed))
-        .replace("{fields}", &listed)
+        .replace("{Fields}", &capitalised(&prose))
+        .replace("{fields}", &prose)
+        .replace("{list}", &lists.list.tell(fields))
 }
 
 fn with_article(word: &str) -> String {

@@ -147,6 +147,27 @@ fn the_curriculum_is_the_same_every_time_and_balanced_from_its_beginning() {
 }
 
 #[test]
+fn the_curriculum_says_what_it_wants_in_many_ways() {
+    let intents = curriculum().unwrap();
+    for Intent { intent, thing, fields, kind, .. } in &intents {
+        let said = intent.to_lowercase().replace('_', " ");
+        assert!(fields.iter().all(|field| said.contains(field)), "{fields:?}: {intent}");
+        // A class, a path or a plural writes it in one of these ways.
+        let is_said = [" ", "", "-"].iter().any(|joint| said.contains(&thing.replace(' ', joint)));
+        let stem = thing.trim_end_matches('y');
+        assert!(is_said || said.contains(stem) || kind == "route", "{thing}: {intent}");
+    }
+    let some = |wanted: &dyn Fn(&str) -> bool| intents.iter().filter(|it| wanted(&it.intent)).count();
+    // Lists of several lines, of names, with other joints; and sentences around what is asked.
+    assert!(some(&|said| said.contains("\n- ")) >= 20);
+    assert!(some(&|said| said.contains('`')) >= 20);
+    assert!(some(&|said| said.contains(" as well as ") || said.contains(" plus ")) >= 20);
+    let wordings: BTreeSet<(&str, usize)> =
+        intents.iter().map(|intent| (intent.kind.as_str(), intent.wording)).collect();
+    assert!(wordings.len() >= 400, "{}", wordings.len());
+}
+
+#[test]
 fn prompts_of_every_suite_are_held_out() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();

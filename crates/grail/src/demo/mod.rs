@@ -15,6 +15,7 @@ use std::time::Instant;
 use clap::Args;
 use grail_agent::AgentError;
 use grail_agent::models::LOCAL_PREFIX;
+use grail_flywheel::phase::Phases;
 use grail_flywheel::suite::curriculum;
 use grail_model::local::{cache_folder, catalogue_entry, find_weights};
 use serde_json::{Value as Json, json};
@@ -69,7 +70,7 @@ pub struct Arguments {
     /// What answers are checked for types and rendered with: a folder that `scripts/runtimes` of Grail's repository has filled
     #[arg(long, value_name = "DIR", help_heading = "Full")]
     pub runtimes: Option<PathBuf>,
-    /// How often the first phase sees every example; later ones, which go on from it, half as often
+    /// How often the first phase sees every example; later ones, which go on from it, make half as many steps
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Full")]
     pub rounds: u64,
     /// How many steps of training, instead of rounds
@@ -172,10 +173,11 @@ fn turn(
     )?;
     let parent = before.map(|number| format!("phase:p{number}"));
     let [seeds, seed] = [arguments.seeds, arguments.seed].map(|number| number.to_string());
-    let (how, count) = match arguments.iterations {
+    // Whoever goes on has seen most of it.
+    let half =
+        before.map(|number| steps_of(&show.root, &format!("p{number}"))).transpose()?.map(|steps| steps / 2);
+    let (how, count) = match arguments.iterations.or(half) {
         Some(count) => ("--iterations", count.to_string()),
-        // Whoever goes on has seen most of it.
-        None if before.is_some() => ("--rounds", arguments.rounds.div_ceil(2).to_string()),
         None => ("--rounds", arguments.rounds.to_string()),
     };
     let pupil = parent.as_deref().unwrap_or(model);
@@ -194,6 +196,12 @@ fn turn(
     let promote = [&["promote", phase.as_str()][..], &asking].concat();
     show.grail_may_fail("promoted only if it is proven better", &promote)?;
     Ok(asked)
+}
+
+/// How many steps a phase was trained for.
+fn steps_of(root: &Path, phase: &str) -> anyhow::Result<u64> {
+    let phase = Phases::new(root).get(phase).map_err(AgentError::from)?;
+    Ok(phase.hyper_parameters["iterations"].as_u64().unwrap_or_default().max(2))
 }
 
 /// What both forms begin with.
