@@ -1,13 +1,15 @@
 //! Names as they were asked for: a small model that was asked for an `heir` may write `heiress`, and no rule can know that it is wrong.
 //!
-//! A word in a name that the code itself gives (a function, a class, what they take) is put right if nobody said it, if the template of its
-//! kind does not use it, and if exactly one word that was said is nearly the same and stands in no such name. Then it is put right
-//! wherever it stands, in markup and documentation as well. Nothing else changes, and nothing at all if the result would not parse.
+//! What was asked for by a name, such as `KioskCard`, is called so. A word in a name that the code itself gives (a function, a class, what they
+//! take) is put right if nobody said it, if the template of its kind does not use it, and if exactly one word that was said is nearly the same and
+//! stands in no such name, or differs by no more than a slip. A name that nobody gives becomes the one that is given. Words are put right
+//! wherever they stand, in markup and documentation as well. Nothing else changes, and nothing at all if the result would not parse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use grail_code::edit::apply;
-use grail_code::{Edit, Field, Kind, Node, Parsed, Source, Span, parse_module};
+use grail_code::semantic::is_builtin;
+use grail_code::{Edit, Field, Kind, Node, Parsed, Semantic, Source, Span, parse_module};
 
 /// What fixes of this kind are called beside those of rules.
 pub const SPELLING: &str = "spelling";
@@ -30,6 +32,8 @@ pub fn spell_as_said(request: &str, template: &str, code: &str) -> Spelled {
 }
 
 fn respell(request: &str, template: &str, code: &str) -> Option<Spelled> {
+    let renamed = call_as_said(request, code);
+    let code = renamed.as_deref().unwrap_or(code);
     let parsed = parse_module(Source::from_text(code));
     if !parsed.is_valid() {
         return None;
@@ -42,17 +46,29 @@ fn respell(request: &str, template: &str, code: &str) -> Option<Spelled> {
     }
     let is_unsaid =
         |word: &&String| !said.contains(*word) && !usual.contains(*word) && !given.elsewhere.contains(*word);
-    let missing: Vec<&String> = said.iter().filter(|word| !given.words.contains(*word)).collect();
+    let (there, missing): (Vec<&String>, Vec<&String>) =
+        said.iter().partition(|word| given.words.contains(*word));
     let mut meant: BTreeMap<&str, &str> = BTreeMap::new();
     for word in given.words.iter().filter(is_unsaid) {
-        if let Some(right) = nearest(word, &missing) {
+        if let Some(right) = nearest(word, &missing, distance) {
             meant.insert(word, right);
         }
     }
     // Two words for one that was said: nobody knows which is meant.
     let times = |right: &str| meant.values().filter(|other| **other == right).count();
-    let certain: BTreeMap<&str, &str> =
+    let mut certain: BTreeMap<&str, &str> =
         meant.iter().filter(|(_, right)| times(right) == 1).map(|(word, right)| (*word, *right)).collect();
+    for word in given.words.iter().filter(is_unsaid) {
+        if let Some(right) = nearest(word, &there, slip) {
+            certain.entry(word).or_insert(right);
+        }
+    }
+    let names: Vec<&String> = given.words.iter().collect();
+    for word in given.unknown.difference(&given.words).filter(is_unsaid) {
+        if let Some(right) = nearest(word, &names, distance) {
+            certain.entry(word).or_insert(right);
+        }
+    }
     let is_imported = |span: Span| given.imports.iter().any(|import| import.covers(span));
     let edits: Vec<Edit> = words(code)
         .filter(|(span, _)| !is_imported(*span))
@@ -62,7 +78,61 @@ fn respell(request: &str, template: &str, code: &str) -> Option<Spelled> {
         .collect();
     let code = apply(code, edits).ok()?;
     let is_whole = parse_module(Source::from_text(code.as_str())).is_valid();
-    is_whole.then_some(Spelled { code, words: certain.len() })
+    is_whole.then_some(Spelled { code, words: certain.len() + usize::from(renamed.is_some()) })
+}
+
+/// The code with what was asked for by a name called so. The last word says what it is, so it has to be the same: a `KiosqueCard` may become
+/// a `KioskCard`, a panel does not. And it has to be clear which name is meant by which.
+fn call_as_said(request: &str, code: &str) -> Option<String> {
+    let parsed = parse_module(Source::from_text(code));
+    let said: BTreeSet<&str> = request
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|name| is_class_name(name))
+        .collect();
+    let body = parsed.root().list(Field::Body);
+    let definitions = body.filter(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
+    let given: BTreeSet<&str> = definitions
+        .filter_map(|node| Some(node.child(Field::Name)?.text()))
+        .filter(|name| is_class_name(name))
+        .collect();
+    let kind = |name: &str| words(name).last().map(|(_, word)| word.to_owned());
+    let mut pairs = said.difference(&given).flat_map(|said_name| {
+        let alike = given.difference(&said).filter(move |name| kind(name) == kind(said_name));
+        alike.map(move |name| (*name, *said_name))
+    });
+    let (Some((wrong, right)), None) = (pairs.next(), pairs.next()) else { return None };
+    let forms = |name: &str| {
+        let capitalised: Vec<&str> = words(name).map(|(_, word)| word).collect();
+        let lower = capitalised.iter().map(|word| word.to_lowercase()).collect::<Vec<_>>();
+        [name.to_owned(), capitalised.join(" "), lower.join("_"), lower.join("-"), lower.join(" ")]
+    };
+    let renamed = forms(wrong)
+        .iter()
+        .zip(forms(right))
+        .fold(code.to_owned(), |code, (wrong, right)| replace_whole(&code, wrong, &right));
+    parse_module(Source::from_text(renamed.as_str())).is_valid().then_some(renamed)
+}
+
+/// `KioskCard`: several words, each with a capital.
+fn is_class_name(name: &str) -> bool {
+    name.starts_with(char::is_uppercase)
+        && words(name).count() > 1
+        && words(name).all(|(_, word)| word.starts_with(char::is_uppercase) && word.len() > 1)
+}
+
+/// Replaces a text where it is not part of a longer word.
+fn replace_whole(text: &str, from: &str, to: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut end = 0;
+    for (start, found) in text.match_indices(from) {
+        let is_part = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+        let after = start + found.len();
+        if !is_part(text[..start].chars().next_back()) && !is_part(text[after..].chars().next()) {
+            replaced.extend([&text[end..start], to]);
+            end = after;
+        }
+    }
+    replaced + &text[end..]
 }
 
 /// The names of a file.
@@ -70,6 +140,8 @@ fn respell(request: &str, template: &str, code: &str) -> Option<Spelled> {
 struct Given {
     /// The words of names that the file gives itself.
     words: BTreeSet<String>,
+    /// The words of names that nobody gives.
+    unknown: BTreeSet<String>,
     /// Names that come from somewhere else, such as built-in ones: they are what they are.
     elsewhere: BTreeSet<String>,
     imports: Vec<Span>,
@@ -78,26 +150,38 @@ struct Given {
 impl Given {
     fn of(parsed: &Parsed) -> Self {
         let mut given = Self::default();
-        let (mut bound, mut used) = (BTreeSet::new(), BTreeSet::new());
+        let (mut bound, mut used, mut keywords) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for node in parsed.nodes() {
             let name = |field: Field| node.child(field).map(Node::text);
             match node.kind() {
                 Kind::FunctionDef | Kind::ClassDef | Kind::Parameter => bound.extend(name(Field::Name)),
                 Kind::AnnAssign => bound.extend(name(Field::Target)),
                 Kind::Name => drop(used.insert(node.text())),
+                Kind::Keyword => keywords.extend(name(Field::Keyword)),
                 Kind::Import | Kind::ImportFrom => given.imports.push(node.span()),
                 _ => {}
             }
         }
-        given.elsewhere = used.difference(&bound).map(|name| name.to_lowercase()).collect();
-        given.words =
-            bound.iter().flat_map(|name| words(name)).map(|(_, word)| word.to_lowercase()).collect();
+        let semantic = Semantic::new(parsed);
+        let nobodys = semantic.references().iter().filter(|it| it.symbol.is_none() && !is_builtin(&it.name));
+        let unknown: BTreeSet<&str> = nobodys.map(|reference| &*reference.name).collect();
+        let lower = |names: &BTreeSet<&str>| -> BTreeSet<String> {
+            names.iter().flat_map(|name| words(name)).map(|(_, word)| word.to_lowercase()).collect()
+        };
+        let from_elsewhere = used.difference(&bound).filter(|name| !unknown.contains(*name));
+        given.elsewhere = from_elsewhere.map(|name| name.to_lowercase()).collect();
+        given.unknown = lower(&unknown.union(&keywords).copied().collect());
+        given.words = lower(&bound);
         given
     }
 }
 
 /// The one word that is nearly the same.
-fn nearest<'w>(word: &str, among: &[&'w String]) -> Option<&'w str> {
+fn nearest<'w>(
+    word: &str,
+    among: &[&'w String],
+    distance: impl Fn(&str, &str) -> Option<usize>,
+) -> Option<&'w str> {
     let mut near: Vec<(usize, &str)> =
         among.iter().filter_map(|other| Some((distance(word, other)?, other.as_str()))).collect();
     near.sort_unstable();
@@ -118,6 +202,12 @@ fn distance(one: &str, other: &str) -> Option<usize> {
     let distance = strsim::osa_distance(one, other);
     let is_near = distance <= long.chars().count() / 3 || long.starts_with(short);
     is_near.then_some(distance)
+}
+
+/// How far two words are apart, if they differ by so little that they can hardly be two.
+fn slip(one: &str, other: &str) -> Option<usize> {
+    let is_beginning = one.starts_with(other) || other.starts_with(one);
+    distance(one, other).filter(|distance| !is_beginning && *distance <= one.chars().count() / 4)
 }
 
 fn is_several(one: &str, several: &str) -> bool {
@@ -220,6 +310,30 @@ def castle_view(*, moat: str, heiress: str) -> str:
         ] {
             assert_eq!(spelled(request, code), Spelled { code: code.to_owned(), words: 0 }, "{request}");
         }
+    }
+
+    #[test]
+    fn what_was_asked_for_by_name_is_called_so() {
+        let code = "\"\"\"Component AuditorCard.\"\"\"\n\n\ndef AuditorCard(*, seal: str) -> str:\n    return t'<p class=\"auditor-card\">{seal}</p>'\n";
+        let told = spelled("The auditors want a component, EmbargoCard, with seal.", code);
+        let wanted = code.replace("Auditor", "Embargo").replace("auditor", "embargo");
+        assert_eq!(told, Spelled { code: wanted, words: 1 });
+        for request in
+            ["EmbargoPanel with seal", "EmbargoCard and LicenceCard with seal", "AuditorCard, EmbargoCard"]
+        {
+            assert_eq!(spelled(request, code).words, 0, "{request}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_nobody_gives_becomes_the_one_that_is_given() {
+        let code = "def show(*, jewellery: str) -> str:\n    return f'{ewellery}, {len(jewellery)}'\n";
+        assert_eq!(spelled("show jewellery", code).code, code.replace("{ewellery", "{jewellery"));
+        let code = "class Locker:\n    padlock: str\n\n\ndef assign(padlok: str) -> Locker:\n    return Locker(padlock=padlok)\n";
+        assert_eq!(
+            spelled("assign a locker with padlock", code).code,
+            code.replace("padlok:", "padlock:").replace("=padlok", "=padlock")
+        );
     }
 
     #[test]

@@ -43,6 +43,6 @@ pub use rule::{
     CompiledRule, Example, ExampleFile, Expectation, Options, ProjectQuery, PythonRule, Requirement, Rule,
 };
 pub use ruleset::{FileReport, RuleSet, RuleSetBuilder, SYNTAX_ERROR, syntax_findings};
-pub use selection::{ALL, Selection, Usage};
+pub use selection::{ALL, Selection, Usage, options_of};
 pub use spec::{SpecFailure, SpecReport, test_rule};
 pub use suppression::{INVALID_SUPPRESSION, Suppressions, UNUSED_SUPPRESSION};

@@ -53,7 +53,7 @@ impl Selection<'_> {
                     continue;
                 }
                 is_used = true;
-                let options = self.options(rule)?;
+                let options = options_of(self.config, rule)?;
                 let compiled = Arc::clone(rule).compile(&options, self.severity(rule)?)?;
                 builder.rule(compiled, self.exceptions(pack, rule)?);
             }
@@ -128,16 +128,6 @@ impl Selection<'_> {
         }
     }
 
-    fn options(&self, rule: &Rule) -> Result<Options, RuleProblem> {
-        let Some(table) = self.config.options.get(&*rule.id) else { return Ok(Options::new()) };
-        match serde_json::to_value(table) {
-            Ok(Value::Object(options)) => Ok(options),
-            _ => {
-                Err(RuleProblem::new("grail.toml", 0, format!("the options of `{}` cannot be read", rule.id)))
-            }
-        }
-    }
-
     fn exceptions(&self, pack: &Pack, rule: &Rule) -> Result<Vec<GlobMatcher>, RuleProblem> {
         let applies = |names: &Vec<String>| {
             names.iter().any(|name| name == ALL || **name == *rule.id || **name == *pack.name)
@@ -202,5 +192,14 @@ fn setting<'k>(from: &str, message: String, name: &str, known: impl Iterator<Ite
     match nearest {
         Some((_, candidate)) => problem.hint(format!("did you mean `{candidate}`?")),
         None => problem.hint("`grail rules list` names them"),
+    }
+}
+
+/// What the project's settings say about a rule.
+pub fn options_of(config: &CheckConfig, rule: &Rule) -> Result<Options, RuleProblem> {
+    let Some(table) = config.options.get(&*rule.id) else { return Ok(Options::new()) };
+    match serde_json::to_value(table) {
+        Ok(Value::Object(options)) => Ok(options),
+        _ => Err(RuleProblem::new("grail.toml", 0, format!("the options of `{}` cannot be read", rule.id))),
     }
 }

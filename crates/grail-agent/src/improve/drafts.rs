@@ -10,7 +10,7 @@ use grail_flywheel::evaluation::{Answer, Evaluation};
 use grail_flywheel::suite::{Suite, check_code};
 use grail_model::prompt::tagged;
 use grail_model::{ChatRequest, Message, Model, collect};
-use grail_rules::{Checker, Options, Pack, PythonRules, Rule, RuleSet, RuleSetBuilder, Safety, test_rule};
+use grail_rules::{Checker, Pack, PythonRules, Rule, RuleSet, RuleSetBuilder, Safety, options_of, test_rule};
 
 use super::fixes::{Gain, rules_without_fix, wanted, with_more_passing};
 use super::{Cost, Halves, ImproveSettings, Lever, LeverReport, between_fences, seconds_since};
@@ -137,7 +137,8 @@ impl Drafting<'_> {
     /// The rules of a draft, if it is the same rule with a fix and all its examples hold.
     fn proved(&self, text: &str, pack: &Pack) -> Option<Arc<Rule>> {
         let drafted = Arc::new(Rule::parse(&self.rule.pack, &self.rule.path, text, None).ok()?);
-        let is_same = drafted.id == self.rule.id && drafted.applies_to == self.rule.applies_to;
+        // A rule that finds less breaks less, and mends nothing.
+        let is_same = drafted.finds_the_same_as(self.rule);
         let python = self.workspace.python_rules() as &dyn PythonRules;
         let holds = || test_rule(&drafted, &pack.kinds, Some(python)).passed();
         (is_same && drafted.fix.is_some() && holds()).then_some(drafted)
@@ -150,7 +151,7 @@ impl Drafting<'_> {
         let Some(prompt) = self.suite.get(&answer.prompt) else { return Ok(false) };
         let code = spelled(workspace, &kind.name, &answer.code, &prompt.prompt)?.code;
         let Ok(path) = path_for(workspace, &kind, &name_of(&code, &kind.name)) else { return Ok(false) };
-        let rules = alone(drafted, pack, &kind.name)?;
+        let rules = alone(workspace, drafted, pack, &kind.name)?;
         let checker = Checker { rules: &rules, python: None };
         let fixed = checker.fix(&path.as_str().into(), &workspace.module_of(&path), &code, Safety::Unsafe);
         let (text, report) = check_text(workspace, Some(&kind.name), &path, &fixed.text)?;
@@ -158,10 +159,11 @@ impl Drafting<'_> {
     }
 }
 
-/// A set of one rule, for code of a kind.
-fn alone(rule: &Arc<Rule>, pack: &Pack, kind: &str) -> Result<RuleSet, AgentError> {
+/// A set of one rule with the project's options, for code of a kind.
+fn alone(workspace: &Workspace, rule: &Arc<Rule>, pack: &Pack, kind: &str) -> Result<RuleSet, AgentError> {
+    let options = options_of(&workspace.project.config.check, rule)?;
     let mut builder = RuleSetBuilder::default();
-    builder.rule(Arc::clone(rule).compile(&Options::new(), None)?, Vec::new());
+    builder.rule(Arc::clone(rule).compile(&options, None)?, Vec::new());
     pack.kinds.iter().cloned().for_each(|kind| builder.kind(kind));
     builder.force_kind(pack.kinds.iter().any(|known| known.name == kind).then(|| kind.to_owned()));
     Ok(builder.build())

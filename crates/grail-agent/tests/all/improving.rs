@@ -70,6 +70,14 @@ fn drafted(step: &str, fixed: &str) -> Step {
     Step::Say(format!("Here it is:\n````markdown\n{rule}````\n"))
 }
 
+/// A draft whose rule overlooks what it is shown: with it, nothing would be wrong any more.
+fn narrowed(step: Step) -> Step {
+    match step {
+        Step::Say(text) => Step::Say(text.replace("match: print($TEXT)", "match: print(1)")),
+        other => other,
+    }
+}
+
 #[tokio::test]
 async fn a_drafted_fix_is_accepted_if_its_examples_hold_and_it_mends_answers() {
     let sample = Sample::new(&[(".agents/skills/shop/rules/no-print.md", PRINTED)]);
@@ -79,22 +87,25 @@ async fn a_drafted_fix_is_accepted_if_its_examples_hold_and_it_mends_answers() {
         false => Say::Then("print(\"made\")\n"),
     });
     let proposer = Scripted::new([
-        // Not what its example says; then no rule at all; then a good one. Of the skill's text it has nothing to say.
+        // Not what its example says; then no rule at all; then one that finds less than it should; then a good one. Of the skill's text it
+        // has nothing to say.
         drafted("replace: log($TEXT)", "say(1)"),
         Step::Say("I would rather not.".to_owned()),
+        narrowed(drafted("replace: log($TEXT)", "log(1)")),
         drafted("replace: log($TEXT)", "log(1)"),
         Step::Say("No.".to_owned()),
         Step::Say("No.".to_owned()),
         Step::Say("No.".to_owned()),
+        Step::Say("No.".to_owned()),
     ]);
-    let settings = ImproveSettings { evaluate: settings(), proposer: Some(&proposer), candidates: 3 };
+    let settings = ImproveSettings { evaluate: settings(), proposer: Some(&proposer), candidates: 4 };
     let found = improve_contender(&sample.workspace, &suite, pupil.contender("pupil"), &settings, &|_, _| {})
         .await
         .unwrap();
     let fix = found.levers.iter().find(|report| report.lever == Lever::Fix).unwrap();
     assert!(fix.accepted, "{fix:?}");
     assert!(fix.gained.unwrap().estimate > 0.3 && fix.confirmed.unwrap().estimate > 0.3, "{fix:?}");
-    assert_eq!(fix.cost.answers, 3);
+    assert_eq!(fix.cost.answers, 4);
     assert_eq!((found.fixes[0].skill.as_str(), found.fixes[0].rule.as_str()), ("shop", "no-print"));
     assert!(found.fixes[0].text.contains("- replace: log($TEXT)"));
     let asked = proposer.asked();

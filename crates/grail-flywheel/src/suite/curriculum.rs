@@ -209,13 +209,16 @@ const fn named(between: &'static str, last: &'static str, quote: &'static str) -
     ListForm { first: "", between, last, quote, as_name: true }
 }
 
+/// Only where there are three or more.
+const OXFORD: &str = ", and ";
+
 /// The first is the most usual one, and comes as often as the others together.
 const PROSE: [ListForm; 8] = [
     listed("", ", ", " and "),
     listed("", ", ", " and "),
     listed("", ", ", " and "),
     listed("", ", ", " and "),
-    listed("", ", ", ", and "),
+    listed("", ", ", OXFORD),
     listed("", ", ", " plus "),
     listed("", " and ", " and "),
     listed("", ", ", " as well as "),
@@ -244,6 +247,7 @@ impl ListForm {
         for (place, field) in fields.iter().enumerate() {
             told += match place {
                 0 => self.first,
+                1 if count == 2 && self.last == OXFORD => " and ",
                 _ if place + 1 == count => self.last,
                 _ => self.between,
             };
@@ -271,6 +275,9 @@ fn worded(
     let class = |name: &str| name.split(' ').map(capitalised).collect::<String>();
     let several = match thing.strip_suffix('y') {
         Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{stem}ies"),
+        _ if ["ch", "sh", "s", "x", "z"].iter().any(|ending| thing.ends_with(ending)) => {
+            format!("{thing}es")
+        }
         _ => format!("{thing}s"),
     };
     let in_path = several.replace(' ', "-");

@@ -329,6 +329,23 @@ impl Rule {
         }
     }
 
+    /// Whether it finds just what another one finds, as patterns say: they may differ in their fixes, their words and their examples.
+    pub fn finds_the_same_as(&self, other: &Self) -> bool {
+        let without_fix = |rule: &Self| {
+            let mut definition: Options = serde_saphyr::from_str(rule.definition()?).ok()?;
+            definition.remove("fix");
+            Some((
+                definition,
+                rule.severity,
+                rule.applies_to.clone(),
+                rule.mentions.clone(),
+                rule.options.clone(),
+            ))
+        };
+        let is_known = self.id == other.id && self.libraries == other.libraries;
+        is_known && without_fix(self).is_some_and(|found| Some(found) == without_fix(other))
+    }
+
     /// The definition in YAML, if it has one.
     pub fn definition(&self) -> Option<&str> {
         match &self.body {
