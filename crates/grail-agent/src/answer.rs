@@ -101,6 +101,7 @@ pub async fn ask_once(model: &dyn Model, question: &Question<'_>) -> Result<Aske
     };
     let request = ChatRequest {
         messages: opening(&form, question.request),
+        known_names: true,
         seed: question.seed,
         temperature: question.temperature,
         max_tokens: question.max_tokens,

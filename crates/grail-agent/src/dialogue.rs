@@ -293,6 +293,8 @@ impl<'d> Dialogue<'d> {
         let request = ChatRequest {
             messages: self.messages.clone(),
             tools: self.offered.clone(),
+            // Whoever has no tools answers with code.
+            known_names: self.offered.is_empty(),
             ..ChatRequest::default()
         };
         let watch = self.watch;

@@ -16,6 +16,8 @@ pub const SPELLING: &str = "spelling";
 
 /// Shorter words are like too many others.
 const SHORTEST: usize = 3;
+/// From here on, two words begin and go on alike (Jaro and Winkler's measure).
+const ALIKE: f64 = 0.8;
 /// More is no sentence and no artifact, and not worth the time.
 const MOST_WORDS: usize = 2_000;
 
@@ -192,15 +194,18 @@ fn nearest<'w>(
     }
 }
 
-/// How far two words are apart, if one could be meant by the other: a few letters differ, or one is the other with more behind it. Several of
-/// a thing are no misspelling of one.
+/// How far two words are apart, if one could be meant by the other: a few letters differ, they begin alike and go on alike, or one is the other
+/// with more behind it or before it. Several of a thing are no misspelling of one.
 fn distance(one: &str, other: &str) -> Option<usize> {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     if short.chars().count() < SHORTEST || is_several(short, long) {
         return None;
     }
     let distance = strsim::osa_distance(one, other);
-    let is_near = distance <= long.chars().count() / 3 || long.starts_with(short);
+    let is_near = distance <= long.chars().count() / 3
+        || long.starts_with(short)
+        || long.ends_with(short)
+        || strsim::jaro_winkler(one, other) >= ALIKE;
     is_near.then_some(distance)
 }
 
@@ -279,6 +284,15 @@ def castle_view(*, moat: str, heiress: str) -> str:
     fn a_name_that_nobody_said_becomes_the_one_that_was() {
         let told = spelled("Show a castle on a page: moat and heir.", CODE);
         assert_eq!(told, Spelled { code: CODE.replace("heiress", "heir"), words: 1 });
+    }
+
+    #[test]
+    fn words_may_begin_or_end_alike() {
+        for (said, written) in [("handlebar", "bar"), ("flourish", "flower"), ("caretaker", "career")] {
+            let code = |field: &str| CODE.replace("heiress", field);
+            let told = spelled(&format!("castle view: moat, {said}"), &code(written));
+            assert_eq!(told, Spelled { code: code(said), words: 1 });
+        }
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use llguidance::Matcher;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::grammar::Guard;
 use crate::model::{Cache, Model, Next, Scratch};
 use crate::sampling::Sampling;
 use crate::text::TextStream;
@@ -40,8 +40,8 @@ pub struct Generation {
     pub max_tokens: usize,
     pub sampling: Sampling,
     pub stop: Vec<String>,
-    /// What holds the answer to a grammar.
-    pub constraint: Option<Matcher>,
+    /// What holds the answer to a form.
+    pub constraint: Option<Guard>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,18 +190,15 @@ impl Sequence {
 
     /// Chooses the next token by the scores.
     fn advance(&mut self, scores: &[f32], tokenizer: &Tokenizer) {
-        let mask = match &mut self.generation.constraint {
-            None => None,
-            Some(matcher) => match matcher.compute_mask_or_eos() {
-                Ok(mut mask) => {
-                    // Where one end is allowed, every token that ends an answer is.
-                    if tokenizer.ends().iter().any(|end| mask.is_allowed(*end)) {
-                        tokenizer.ends().iter().for_each(|end| mask.allow_token(*end));
-                    }
-                    Some(mask)
+        let mask = match self.generation.constraint.as_mut().map(Guard::mask).transpose() {
+            Ok(mask) => mask.flatten().map(|mut mask| {
+                // Where one end is allowed, every token that ends an answer is.
+                if tokenizer.ends().iter().any(|end| mask.is_allowed(*end)) {
+                    tokenizer.ends().iter().for_each(|end| mask.allow_token(*end));
                 }
-                Err(error) => return self.fail(LocalError::Grammar { reason: error.to_string() }),
-            },
+                mask
+            }),
+            Err(error) => return self.fail(error),
         };
         let token = match self.generation.sampling.choose(scores, mask.as_ref(), self.tokens) {
             Ok(token) => token,
@@ -220,13 +217,10 @@ impl Sequence {
         if self.text.is_stopped() {
             return self.finish(EndReason::Stop);
         }
-        if let Some(matcher) = &mut self.generation.constraint {
-            if let Err(error) = matcher.consume_token(token) {
-                return self.fail(LocalError::Grammar { reason: error.to_string() });
-            }
-            if matcher.is_stopped() {
-                return self.finish(EndReason::Stop);
-            }
+        match self.generation.constraint.as_mut().map(|guard| guard.consume(token, &bytes)).transpose() {
+            Ok(Some(true)) => return self.finish(EndReason::Stop),
+            Ok(_) => {}
+            Err(error) => return self.fail(error),
         }
         if self.tokens >= self.generation.max_tokens {
             self.finish(EndReason::Length);

@@ -1,6 +1,8 @@
-//! Answers held to a form: a JSON Schema, a grammar, or text with holes. In every step only tokens are allowed that can still lead there.
+//! Answers held to a form: a JSON Schema, a grammar, text with holes, or Python whose names exist. In every step only tokens are allowed that can
+//! still lead there.
 
 mod gbnf;
+mod names;
 
 use std::sync::Arc;
 
@@ -8,8 +10,9 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
+use toktrie::{SimpleVob, TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
+use self::names::Names;
 use crate::tokenizer::Tokenizer;
 use crate::{LocalError, Result};
 
@@ -20,6 +23,42 @@ pub enum Constraint {
     /// In the syntax of Lark, or in llama.cpp's GBNF.
     Grammar(String),
     Template(Vec<Part>),
+    /// Python may use the names that it gives.
+    KnownNames,
+}
+
+/// What holds one answer while it is written.
+pub enum Guard {
+    Grammar(Box<Matcher>),
+    Names { names: Names, vocabulary: TokEnv },
+}
+
+impl Guard {
+    /// The tokens that may come next; `None` if all may.
+    pub fn mask(&mut self) -> Result<Option<SimpleVob>> {
+        match self {
+            Self::Grammar(matcher) => matcher.compute_mask_or_eos().map(Some).map_err(failed),
+            Self::Names { names, vocabulary } => Ok(names.mask(vocabulary.tok_trie())),
+        }
+    }
+
+    /// Goes on with a token. True if the answer is at its end.
+    pub fn consume(&mut self, token: u32, bytes: &[u8]) -> Result<bool> {
+        match self {
+            Self::Grammar(matcher) => {
+                matcher.consume_token(token).map_err(failed)?;
+                Ok(matcher.is_stopped())
+            }
+            Self::Names { names, .. } => {
+                names.push(bytes);
+                Ok(false)
+            }
+        }
+    }
+}
+
+fn failed(error: impl ToString) -> LocalError {
+    LocalError::Grammar { reason: error.to_string() }
 }
 
 /// A part of a template: text as it is, or a hole for the model to fill.
@@ -33,21 +72,21 @@ pub enum Part {
     Schema(Value),
 }
 
-/// Makes matchers for the vocabulary of one model.
+/// Makes guards for the vocabulary of one model.
 pub struct Grammars {
     factory: ParserFactory,
+    vocabulary: TokEnv,
 }
 
 impl Grammars {
     pub fn new(tokenizer: &Arc<Tokenizer>) -> Result<Self> {
-        let environment: TokEnv = Arc::new(Vocabulary::new(tokenizer)?);
-        let mut factory = ParserFactory::new_simple(&environment)
-            .map_err(|error| LocalError::Grammar { reason: error.to_string() })?;
+        let vocabulary: TokEnv = Arc::new(Vocabulary::new(tokenizer)?);
+        let mut factory = ParserFactory::new_simple(&vocabulary).map_err(failed)?;
         factory.quiet();
-        Ok(Self { factory })
+        Ok(Self { factory, vocabulary })
     }
 
-    pub fn matcher(&self, constraint: &Constraint) -> Result<Matcher> {
+    pub fn guard(&self, constraint: &Constraint) -> Result<Guard> {
         let grammar = match constraint {
             Constraint::JsonSchema(schema) => TopLevelGrammar::from_json_schema(compact(schema)?),
             Constraint::Grammar(text) if gbnf::is_gbnf(text) => {
@@ -55,13 +94,16 @@ impl Grammars {
             }
             Constraint::Grammar(text) => TopLevelGrammar::from_lark(text.clone()),
             Constraint::Template(parts) => TopLevelGrammar::from_lark(template_to_lark(parts)?),
+            Constraint::KnownNames => {
+                let vocabulary = Arc::clone(&self.vocabulary);
+                return Ok(Guard::Names { names: Names::default(), vocabulary });
+            }
         };
-        let failed = |reason: String| LocalError::Grammar { reason };
-        let parser = self.factory.create_parser(grammar).map_err(|error| failed(error.to_string()))?;
+        let parser = self.factory.create_parser(grammar).map_err(failed)?;
         let matcher = Matcher::new(Ok(parser));
         match matcher.get_error() {
             Some(error) => Err(failed(error)),
-            None => Ok(matcher),
+            None => Ok(Guard::Grammar(Box::new(matcher))),
         }
     }
 }

@@ -158,8 +158,7 @@ impl Service {
         let prompt = self.loaded.template.render(&messages, true)?;
         let prompt = self.loaded.tokenizer.encode_prompt(&prompt)?;
         let constraint = body.constraint()?;
-        let constraint =
-            constraint.map(|constraint| self.loaded.grammars.matcher(&constraint)).transpose()?;
+        let constraint = constraint.map(|constraint| self.loaded.grammars.guard(&constraint)).transpose()?;
         let max_tokens = body.max_tokens.or(body.max_completion_tokens).unwrap_or(self.loaded.context);
         Ok(Generation { prompt, max_tokens, sampling: body.sampling()?, stop: body.stop()?, constraint })
     }

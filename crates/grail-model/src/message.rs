@@ -68,6 +68,9 @@ pub struct ChatRequest {
     /// Grammar (GBNF) that the answer must keep to; only for servers that are known to take one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grammar: Option<String>,
+    /// Python in the answer may use only names that it gives; where a server can see to that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub known_names: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]

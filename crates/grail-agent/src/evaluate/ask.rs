@@ -109,6 +109,7 @@ async fn ask_again(
     }));
     let request = ChatRequest {
         messages,
+        known_names: true,
         seed: question.seed,
         temperature: question.temperature,
         max_tokens: question.max_tokens,

@@ -2,6 +2,7 @@
 
 use grail_flywheel::dataset::{ChatForm, open_dataset};
 use grail_flywheel::phase::{Phase, Phases};
+use grail_model::local::catalogue_entry;
 use grail_model::{Model, ModelError};
 use tokio::sync::OnceCell;
 
@@ -68,9 +69,15 @@ impl Contender {
 
     /// A model by its name. One of which nobody knows who it is before it says so is started at once.
     pub async fn of_model(workspace: &Workspace, name: &str) -> Result<Self, AgentError> {
+        // Weights have one name, or those who were asked as a base would be asked again.
+        let is_configured = workspace.project.config.models.contains_key(name);
+        let model = match catalogue_entry(name).filter(|_| !is_configured) {
+            Some(entry) => format!("{LOCAL_PREFIX}{}", entry.name),
+            None => name.to_owned(),
+        };
         let contender = |identity: String, asked| Self {
             name: name.strip_prefix(LOCAL_PREFIX).unwrap_or(name).to_owned(),
-            model: name.to_owned(),
+            model: model.clone(),
             identity,
             phase: None,
             form: ChatForm::default(),

@@ -334,6 +334,7 @@ fn asking(arm: ArmOf<'_>, settings: &EvaluateSettings) -> Asking {
         max_tokens: settings.max_tokens,
         temperature: rounded(settings.temperature),
         retries: settings.retries,
+        known_names: true,
     }
 }
 

@@ -101,6 +101,9 @@ pub struct Asking {
     pub temperature: f64,
     /// How often a wrong answer was sent back with what is wrong.
     pub retries: u32,
+    /// Whether a model on this machine was held to names that its answer gives.
+    #[serde(default)]
+    pub known_names: bool,
 }
 
 /// One prompt with one seed.

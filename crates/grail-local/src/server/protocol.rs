@@ -28,6 +28,9 @@ pub(super) struct ChatBody {
     response_format: Option<ResponseFormat>,
     grammar: Option<String>,
     template: Option<Vec<Part>>,
+    /// Whether Python in the answer may use only names that it gives.
+    #[serde(default)]
+    known_names: bool,
     tools: Option<Vec<Value>>,
     n: Option<u64>,
 }
@@ -154,6 +157,7 @@ impl ChatBody {
         }
         constraints.extend(self.grammar.clone().map(Constraint::Grammar));
         constraints.extend(self.template.clone().map(Constraint::Template));
+        constraints.extend(self.known_names.then_some(Constraint::KnownNames));
         if constraints.len() > 1 {
             return Err(wrong("grammar", "cannot be combined with another form of the answer"));
         }

@@ -38,7 +38,7 @@ impl Speaker {
             max_tokens: 1500,
             sampling: Sampling { temperature: 1.0, seed, ..Sampling::default() },
             stop: Vec::new(),
-            constraint: Some(self.grammars.matcher(constraint).unwrap()),
+            constraint: Some(self.grammars.guard(constraint).unwrap()),
         };
         self.engine.complete(generation).unwrap()
     }
@@ -130,7 +130,7 @@ fn what_is_no_grammar_is_an_error() {
         Constraint::Template(vec![Part::Regex("(".to_owned())]),
     ];
     for constraint in broken {
-        let outcome = speaker.grammars.matcher(&constraint);
+        let outcome = speaker.grammars.guard(&constraint);
         assert!(matches!(outcome.err(), Some(LocalError::Grammar { .. })), "{constraint:?}");
     }
 }

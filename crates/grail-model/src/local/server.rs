@@ -262,7 +262,13 @@ impl Running {
         wire.total_timeout = WHOLE_ANSWER;
         // Whoever died does not come back by itself.
         wire.retries = 0;
-        let abilities = Abilities { models: Vec::new(), tool_calls: false, json_schema: true, grammar: true };
+        let abilities = Abilities {
+            models: Vec::new(),
+            tool_calls: false,
+            json_schema: true,
+            grammar: true,
+            known_names: true,
+        };
         // The token is this process's own, so it is in no environment but the program's.
         let server = connect_with(&wire, |_| Some(token.clone()))?.with_abilities(abilities);
         server.check_identity().await?;

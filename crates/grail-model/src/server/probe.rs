@@ -25,12 +25,15 @@ pub struct Abilities {
     pub json_schema: bool,
     /// Answers keep to a grammar of llama.cpp's kind.
     pub grammar: bool,
+    /// Python in answers uses only names that it gives, if that is wanted: an ability of `grail-local` alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub known_names: bool,
 }
 
 impl Default for Abilities {
     /// What is taken for granted of a server that was never probed: tool calls, which nearly all have, and nothing else.
     fn default() -> Self {
-        Self { models: Vec::new(), tool_calls: true, json_schema: false, grammar: false }
+        Self { models: Vec::new(), tool_calls: true, json_schema: false, grammar: false, known_names: false }
     }
 }
 
@@ -52,12 +55,12 @@ impl Server {
     pub async fn probe(&self) -> Result<Abilities, ModelError> {
         let models = absent_if_unable(self.models().await)?.unwrap_or_default();
         // Each trial asks for its ability by name, not for a way around it.
-        let able = Abilities { models: Vec::new(), tool_calls: true, json_schema: true, grammar: true };
+        let able = Abilities { json_schema: true, grammar: true, ..Abilities::default() };
         let trial = self.clone().with_abilities(able);
         let tool_calls = trial.try_tool_calls().await?;
         let json_schema = trial.try_schema().await?;
         let grammar = trial.try_grammar().await?;
-        Ok(Abilities { models, tool_calls, json_schema, grammar })
+        Ok(Abilities { models, tool_calls, json_schema, grammar, known_names: false })
     }
 
     /// The names of the models that the server says it has.

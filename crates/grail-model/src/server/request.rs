@@ -43,6 +43,9 @@ pub(super) fn chat_body(
     if let Some(grammar) = &request.grammar {
         set("grammar", json!(grammar));
     }
+    if request.known_names && abilities.known_names {
+        set("known_names", json!(true));
+    }
     if let Some(temperature) = request.temperature.or(settings.temperature) {
         // As it was written: 0.2 as an f32 would be 0.20000000298.
         let shown: Option<f64> = temperature.to_string().parse().ok();

@@ -27,8 +27,12 @@ async fn what_works_is_an_ability() {
         text_answer("grail-probe"),
     ])
     .await;
-    let expected =
-        Abilities { models: vec!["tiny".to_owned()], tool_calls: true, json_schema: true, grammar: true };
+    let expected = Abilities {
+        models: vec!["tiny".to_owned()],
+        json_schema: true,
+        grammar: true,
+        ..Abilities::default()
+    };
     assert_eq!(abilities.as_ref(), Ok(&expected));
     let lines: Vec<&str> = seen.iter().map(|request| request.line.as_str()).collect();
     let chat = "POST /v1/chat/completions";
@@ -58,7 +62,7 @@ async fn what_is_refused_or_ignored_is_none() {
         vec![json_response(&json!({})), text_answer(call_in_text), text_answer("Hello!"), text_answer(" ")],
     ] {
         let (abilities, _) = probe(acts).await;
-        let none = Abilities { models: Vec::new(), tool_calls: false, json_schema: false, grammar: false };
+        let none = Abilities { tool_calls: false, ..Abilities::default() };
         assert_eq!(abilities, Ok(none));
     }
 }

@@ -65,7 +65,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SUITE", default_value = "quick", help_heading = "Full")]
     pub suite: String,
     /// How many sentences are worked on at most
-    #[arg(long, value_name = "N", default_value_t = 700, help_heading = "Full")]
+    #[arg(long, value_name = "N", default_value_t = 600, help_heading = "Full")]
     pub lessons: usize,
     /// What answers are checked for types and rendered with: a folder that `scripts/runtimes` of Grail's repository has filled
     #[arg(long, value_name = "DIR", help_heading = "Full")]
@@ -167,9 +167,10 @@ fn turn(
     before: Option<usize>,
 ) -> anyhow::Result<Json> {
     let phase = format!("p{}", before.unwrap_or_default() + 1);
+    // What decides is the suite, so little is kept back.
     show.grail(
         "a dataset of it: judged again, told once, split without a leak",
-        &["dataset", "build", "--no-types"],
+        &["dataset", "build", "--no-types", "--valid", "0.05", "--test", "0.05"],
     )?;
     let parent = before.map(|number| format!("phase:p{number}"));
     let [seeds, seed] = [arguments.seeds, arguments.seed].map(|number| number.to_string());

@@ -1,0 +1,372 @@
+//! Names that exist. In the Python that a model writes, a name in the braces of a template, behind the `=` of an argument or in the annotations of a
+//! function is one that the answer has written before, or a built-in one.
+//!
+//! A small model writes a rare word right four times and slips at the fifth; what it may not write, it does not get wrong. Only places are held
+//! where a name that nobody gives is an error whatever the program means, as far as that can be told from left to right: nested templates are left
+//! alone, because what a comprehension binds stands behind its use. Text outside of a fenced block of Python is free.
+
+use std::collections::BTreeSet;
+
+use toktrie::{SimpleVob, TokTrie};
+
+/// What is there without being given, and beginnings of literals.
+const BUILT_IN: &str = "True False None Ellipsis NotImplemented not lambda await self cls t f r b u rt tr fr rf rb br \
+    abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir divmod enumerate \
+    eval exec filter float format frozenset getattr globals hasattr hash help hex id input int isinstance issubclass iter len list locals map max \
+    memoryview min next object oct open ord pow print property range repr reversed round set setattr slice sorted staticmethod str sum super \
+    tuple type vars zip BaseException Exception ArithmeticError AssertionError AttributeError EOFError ImportError IndexError KeyError \
+    KeyboardInterrupt LookupError MemoryError NameError NotImplementedError OSError OverflowError RecursionError RuntimeError StopIteration \
+    StopAsyncIteration SyntaxError SystemExit TimeoutError TypeError UnicodeError ValueError ZeroDivisionError";
+
+/// What brackets of annotations are written behind.
+const GENERIC: [&str; 6] = ["list", "dict", "tuple", "set", "frozenset", "type"];
+
+/// An answer as far as it was written.
+#[derive(Clone, Debug)]
+pub struct Names {
+    known: BTreeSet<Vec<u8>>,
+    /// The line so far, where no code is: it may open a fence.
+    line: Vec<u8>,
+    is_code: bool,
+    is_comment: bool,
+    /// What is open: brackets, strings, fields of templates.
+    open: Vec<Open>,
+    /// The name that is being written.
+    word: Vec<u8>,
+    /// The two names before.
+    last_words: [Vec<u8>; 2],
+    is_held: bool,
+    /// The last two characters in code that are no blanks.
+    before: [u8; 2],
+    /// A backslash stands before.
+    is_escaped: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Open {
+    Bracket(Bracket),
+    Text {
+        quote: u8,
+        is_template: bool,
+        /// Quotes in a row: at its beginning, where it may be one of three or nothing at all; then at its end.
+        quotes: u8,
+        form: TextForm,
+    },
+    /// A field of a template; behind a colon or an exclamation mark is its format.
+    Field {
+        is_format: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TextForm {
+    Begun,
+    Short,
+    Long,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bracket {
+    Call,
+    Parameters,
+    Generic,
+    Other,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            known: BUILT_IN.split_ascii_whitespace().map(|name| name.as_bytes().to_vec()).collect(),
+            line: Vec::new(),
+            is_code: false,
+            is_comment: false,
+            open: Vec::new(),
+            word: Vec::new(),
+            last_words: [Vec::new(), Vec::new()],
+            is_held: false,
+            before: [b'\n'; 2],
+            is_escaped: false,
+        }
+    }
+}
+
+impl Names {
+    /// The tokens that may come next; `None` where all may.
+    pub fn mask(&self, vocabulary: &TokTrie) -> Option<SimpleVob> {
+        let is_held = if self.word.is_empty() { self.holds_next() } else { self.is_held };
+        if !is_held {
+            return None;
+        }
+        let mut mask = vocabulary.alloc_token_set();
+        let mut is_some = false;
+        for token in 0..u32::try_from(vocabulary.vocab_size()).unwrap_or(u32::MAX) {
+            if self.allows(vocabulary.token(token)) {
+                mask.allow_token(token);
+                is_some = true;
+            }
+        }
+        is_some.then_some(mask)
+    }
+
+    /// Takes what was written.
+    pub fn push(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.push_byte(*byte));
+    }
+
+    /// Whether a token may be written at a place that is held.
+    fn allows(&self, token: &[u8]) -> bool {
+        if token.first() == Some(&TokTrie::SPECIAL_TOKEN_MARKER) {
+            return self.word.is_empty() || self.known.contains(&self.word);
+        }
+        let blanks =
+            if self.word.is_empty() { token.iter().take_while(|byte| **byte == b' ').count() } else { 0 };
+        let token = &token[blanks..];
+        let length = token.iter().take_while(|byte| is_part(**byte)).count();
+        let word = [self.word.as_slice(), &token[..length]].concat();
+        if word.first().is_none_or(u8::is_ascii_digit) {
+            return true;
+        }
+        if length < token.len() {
+            return self.known.contains(&word);
+        }
+        let from = self.known.range(word.clone()..).next();
+        from.is_some_and(|name| name.starts_with(&word))
+    }
+
+    /// Whether a name that began here would have to be known.
+    fn holds_next(&self) -> bool {
+        if !self.is_code || self.is_comment {
+            return false;
+        }
+        let is_outer = self.open.iter().filter(|open| matches!(open, Open::Text { .. })).count() == 1;
+        match self.open.last() {
+            Some(Open::Field { is_format }) => !is_format && is_outer && self.before[1] == b'{',
+            Some(Open::Bracket(Bracket::Call)) => self.before[1] == b'=' && is_part(self.before[0]),
+            Some(Open::Bracket(Bracket::Parameters)) => self.before[1] == b':',
+            Some(Open::Bracket(Bracket::Generic)) => matches!(self.before[1], b'[' | b','),
+            Some(Open::Bracket(Bracket::Other) | Open::Text { .. }) => false,
+            None => self.before == *b"->",
+        }
+    }
+
+    fn push_byte(&mut self, byte: u8) {
+        if !self.is_code {
+            return self.push_outside(byte);
+        }
+        if self.is_comment {
+            self.is_comment = byte != b'\n';
+            return;
+        }
+        if let Some(Open::Text { .. }) = self.open.last() {
+            return self.push_text(byte);
+        }
+        if let Some(Open::Field { is_format: true }) = self.open.last() {
+            if byte == b'}' {
+                self.open.pop();
+            }
+            return;
+        }
+        if is_part(byte) {
+            if self.word.is_empty() {
+                self.is_held = self.holds_next();
+            }
+            self.word.push(byte);
+            return;
+        }
+        let ended = !self.word.is_empty();
+        if ended {
+            self.end_word(byte);
+        }
+        self.push_mark(byte, ended);
+        if !byte.is_ascii_whitespace() {
+            self.before = [self.before[1], byte];
+        }
+    }
+
+    fn push_outside(&mut self, byte: u8) {
+        if byte != b'\n' {
+            self.line.push(byte);
+            return;
+        }
+        let line = std::mem::take(&mut self.line);
+        self.is_code = [&b"```python"[..], b"```py"].contains(&line.trim_ascii());
+    }
+
+    fn end_word(&mut self, next: u8) {
+        let word = std::mem::take(&mut self.word);
+        let is_attribute = self.before[1] == b'.';
+        // `name=` in a call says what the other side calls it.
+        let is_keyword = next == b'=' && self.open.last() == Some(&Open::Bracket(Bracket::Call));
+        self.before = [self.before[1], word.last().copied().unwrap_or(b' ')];
+        if !is_attribute && !is_keyword && !word[0].is_ascii_digit() {
+            self.known.insert(word.clone());
+        }
+        self.last_words = [std::mem::take(&mut self.last_words[1]), word];
+        self.is_held = false;
+    }
+
+    fn push_mark(&mut self, byte: u8, follows_word: bool) {
+        let last_word = str::from_utf8(&self.last_words[1]).unwrap_or_default();
+        match byte {
+            b'"' | b'\'' => {
+                let is_prefix = follows_word
+                    && last_word.bytes().all(|byte| b"tfrbu".contains(&byte.to_ascii_lowercase()));
+                let is_template = is_prefix && last_word.contains(['t', 'f', 'T', 'F']);
+                self.open.push(Open::Text { quote: byte, is_template, quotes: 1, form: TextForm::Begun });
+            }
+            b'#' => self.is_comment = true,
+            b'(' => {
+                let bracket = match follows_word {
+                    true if self.last_words[0] == b"def" => Bracket::Parameters,
+                    true => Bracket::Call,
+                    false => Bracket::Other,
+                };
+                self.open.push(Open::Bracket(bracket));
+            }
+            b'[' => {
+                let is_generic = follows_word && GENERIC.contains(&last_word);
+                self.open.push(Open::Bracket(if is_generic { Bracket::Generic } else { Bracket::Other }));
+            }
+            b'{' => match self.open.last() {
+                // Two of them are one of the text.
+                Some(Open::Field { .. }) if self.before[1] == b'{' => drop(self.open.pop()),
+                _ => self.open.push(Open::Bracket(Bracket::Other)),
+            },
+            b')' | b']' | b'}' => drop(self.open.pop()),
+            b':' | b'!' => {
+                if let Some(Open::Field { is_format }) = self.open.last_mut() {
+                    *is_format = true;
+                }
+            }
+            b'`' if self.before == *b"``" => {
+                *self = Self { known: std::mem::take(&mut self.known), ..Self::default() }
+            }
+            _ => {}
+        }
+    }
+
+    fn push_text(&mut self, byte: u8) {
+        let Some(Open::Text { quote, is_template, quotes, form }) = self.open.last_mut() else { return };
+        if std::mem::take(&mut self.is_escaped) {
+            return;
+        }
+        match (*form, byte) {
+            (TextForm::Begun, _) if byte == *quote => {
+                *quotes += 1;
+                if *quotes == 3 {
+                    (*form, *quotes) = (TextForm::Long, 0);
+                }
+                return;
+            }
+            (TextForm::Begun, _) if *quotes == 2 => {
+                // It was empty, and this stands behind it.
+                self.open.pop();
+                self.before = [b'"', b'"'];
+                return self.push_byte(byte);
+            }
+            (TextForm::Begun, _) => (*form, *quotes) = (TextForm::Short, 0),
+            _ => {}
+        }
+        if byte == b'\\' {
+            self.is_escaped = true;
+        } else if byte == *quote {
+            *quotes += 1;
+            if *form == TextForm::Short || *quotes == 3 {
+                self.open.pop();
+                self.before = [b'"', b'"'];
+            }
+        } else if byte == b'\n' && *form == TextForm::Short {
+            self.open.pop();
+        } else {
+            *quotes = 0;
+            if byte == b'{' && *is_template {
+                self.open.push(Open::Field { is_format: false });
+                self.before = [b' ', b'{'];
+            }
+        }
+    }
+}
+
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VIEW: &str = "```python\n\"\"\"A castle view with moat and heir.\"\"\"\n\nfrom tdom import html\n\n\n\
+        def castle_view(*, moat: str, heir_count: int) -> str:\n    page = t\"\"\"\n        <p class=\"mot\">{";
+
+    /// Which of these may come next.
+    fn allowed<'t>(written: &str, tokens: &[&'t str]) -> Vec<&'t str> {
+        let mut names = Names::default();
+        names.push(written.as_bytes());
+        let is_held = if names.word.is_empty() { names.holds_next() } else { names.is_held };
+        tokens.iter().copied().filter(|token| !is_held || names.allows(token.as_bytes())).collect()
+    }
+
+    #[test]
+    fn a_name_in_braces_has_been_written_before() {
+        let tokens = [
+            "mo",
+            "moat",
+            "moat}</p>",
+            "mot",
+            "moats",
+            "castle_view(",
+            "heir",
+            "heir}",
+            " moat",
+            "[t",
+            "len",
+            "page",
+            "class",
+        ];
+        let right = ["mo", "moat", "moat}</p>", "castle_view(", "heir", " moat", "[t", "len", "page"];
+        assert_eq!(allowed(VIEW, &tokens), right);
+        assert_eq!(allowed(&format!("{VIEW}mo"), &["at", "ats", "a", "t", "}", "at}"]), ["at", "a", "at}"]);
+        assert_eq!(allowed(&format!("{VIEW}moat"), &["}", "s", ".x", " "]), ["}", ".x", " "]);
+    }
+
+    #[test]
+    fn text_and_nested_templates_and_formats_are_free() {
+        let any = ["anything", "else"];
+        for rest in ["{", "moat}</p><p>", "moat:", "[t\"<li>{", "moat}</p>\"\"\"\n    return "] {
+            assert_eq!(allowed(&format!("{VIEW}{rest}"), &any), any, "{rest}");
+        }
+        for written in [
+            "",
+            "Here is t\"{",
+            "```text\nt\"{",
+            "```python\n# t\"{",
+            "```python\nx = \"{",
+            "```python\nx = t\"\"\nt\"{x}\" {",
+        ] {
+            assert_eq!(allowed(written, &any), any, "{written}");
+        }
+        // What stands behind the block is no code.
+        assert_eq!(allowed("```python\nx = 1\n```\nNow t\"{", &any), any);
+    }
+
+    #[test]
+    fn arguments_and_annotations_have_been_written_before() {
+        let service =
+            "```python\nimport datetime\n\n\nclass Petal:\n    name: str\n\n\ndef keep(self, *, name: ";
+        assert_eq!(
+            allowed(service, &["str", "Petal", "Petals", " datetime", "dat", "Pet\n"]),
+            ["str", "Petal", " datetime", "dat"]
+        );
+        let body = format!("{service}str) -> ");
+        assert_eq!(allowed(&body, &["Petal", "Petall", "None"]), ["Petal", "None"]);
+        let call = format!("{body}Petal:\n    records: list[");
+        assert_eq!(allowed(&call, &["Petal", "Pedal"]), ["Petal"]);
+        let call = format!("{body}Petal:\n    return Petal(");
+        assert_eq!(allowed(&call, &["name", "nme"]), ["name", "nme"], "a keyword is the other side's");
+        assert_eq!(
+            allowed(&format!("{call}nme="), &["name", "nme", "\"x\"", "3", "self"]),
+            ["name", "\"x\"", "3", "self"]
+        );
+        assert_eq!(allowed(&format!("{call}name == "), &["nme"]), ["nme"]);
+    }
+}
