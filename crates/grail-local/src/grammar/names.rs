@@ -369,4 +369,18 @@ mod tests {
         );
         assert_eq!(allowed(&format!("{call}name == "), &["nme"]), ["nme"]);
     }
+
+    proptest::proptest! {
+        /// Whatever a model writes is read to its end, and it does not matter in which pieces it came.
+        #[test]
+        fn text_may_come_in_any_pieces(
+            pieces in proptest::collection::vec("[\\[\\](){}`'\"=:>. \n\\\\#a-dtf-]{0,6}|```python\n|def a\\(|t\"\"\"|é", 0..40)
+        ) {
+            let (mut at_once, mut piecewise) = (Names::default(), Names::default());
+            at_once.push(pieces.concat().as_bytes());
+            pieces.iter().for_each(|piece| piecewise.push(piece.as_bytes()));
+            proptest::prop_assert_eq!(at_once.holds_next(), piecewise.holds_next());
+            proptest::prop_assert_eq!((at_once.known, at_once.open), (piecewise.known, piecewise.open));
+        }
+    }
 }
