@@ -1,5 +1,5 @@
 //! Which checkpoint becomes the phase: the one that gets most of the validation prompts right. A loss says how surprised a model is by an
-//! answer, not whether its own would pass.
+//! answer, not whether its own would pass; it decides only where the prompts are too few to.
 //!
 //! Prompts that were kept back for validation are asked of every checkpoint, likeliest answers only, and judged like those of a suite: by
 //! syntax, by the rules of their kind, and by the names in the answer that a person had approved.
@@ -62,17 +62,40 @@ pub(super) fn keep_best(
         };
         (watch.hear)(TrainEvent::Validated { step: *step, right, of: prompts.len() });
         note(curves, *step, right as f64 / prompts.len() as f64);
-        scores.push(right);
+        let told = curves.iter().rfind(|point| point.step == *step && point.passed.is_some());
+        scores.push(Score { right, valid_loss: told.and_then(|point| point.validation_loss) });
     }
-    match best(&scores) {
+    match best(&scores, prompts.len()) {
         Some(place) if place + 1 < checkpoints.len() => adopt(adapter, &checkpoints[place].1),
         _ => Ok(()),
     }
 }
 
-/// The place of the highest score. Of equals the later one counts: it has seen more.
-fn best(scores: &[usize]) -> Option<usize> {
-    scores.iter().enumerate().max_by_key(|(place, score)| (**score, *place)).map(|(place, _)| place)
+/// What is known of a checkpoint.
+#[derive(Clone, Copy)]
+struct Score {
+    right: usize,
+    valid_loss: Option<f64>,
+}
+
+/// The place of the best. Few prompts cannot tell checkpoints apart that differ by less than one standard error: of those, the one that is least
+/// surprised by the right answers counts. Of equals the later one does: it has seen more.
+fn best(scores: &[Score], of: usize) -> Option<usize> {
+    let highest = scores.iter().map(|score| score.right).max()?;
+    let share = highest as f64 / of.max(1) as f64;
+    let error = (share * (1.0 - share) * of as f64).sqrt();
+    let is_as_good = |score: &Score| score.right as f64 + error >= highest as f64;
+    let mut candidates: Vec<(usize, Score)> =
+        scores.iter().copied().enumerate().filter(|(_, score)| is_as_good(score)).collect();
+    if candidates.iter().any(|(_, score)| score.valid_loss.is_none()) {
+        candidates.retain(|(_, score)| score.right == highest);
+    }
+    let loss = |score: &Score| score.valid_loss.unwrap_or_default();
+    candidates
+        .into_iter()
+        .rev()
+        .min_by(|one, other| loss(&one.1).total_cmp(&loss(&other.1)))
+        .map(|(place, _)| place)
 }
 
 /// Makes the adapter that of a checkpoint.
@@ -144,9 +167,24 @@ mod tests {
 
     #[test]
     fn the_best_checkpoint_is_kept_and_of_equals_the_last() {
-        assert_eq!(best(&[3, 9, 9, 4]), Some(2));
-        assert_eq!(best(&[0, 0]), Some(1));
-        assert_eq!(best(&[]), None);
+        let scores = |rights: &[usize]| -> Vec<Score> {
+            rights.iter().map(|right| Score { right: *right, valid_loss: None }).collect()
+        };
+        assert_eq!(best(&scores(&[3, 9, 9, 4]), 12), Some(2));
+        assert_eq!(best(&scores(&[0, 0]), 12), Some(1));
+        assert_eq!(best(&[], 12), None);
+    }
+
+    #[test]
+    fn what_chance_cannot_tell_apart_is_told_apart_by_the_loss() {
+        let told = |rights: [(usize, f64); 3]| {
+            best(&rights.map(|(right, loss)| Score { right, valid_loss: Some(loss) }), 24)
+        };
+        assert_eq!(told([(16, 0.04), (14, 0.03), (15, 0.02)]), Some(2));
+        // Too far from the best to be one of them.
+        assert_eq!(told([(16, 0.04), (15, 0.03), (11, 0.01)]), Some(1));
+        // Who gets all right needs no other proof.
+        assert_eq!(told([(24, 0.04), (23, 0.01), (9, 0.02)]), Some(0));
     }
 
     #[test]
