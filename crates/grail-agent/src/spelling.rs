@@ -30,12 +30,15 @@ pub struct Spelled {
 
 /// Puts names right by the request. `template` is what code of this kind is usually made of.
 pub fn spell_as_said(request: &str, template: &str, code: &str) -> Spelled {
-    respell(request, template, code).unwrap_or_else(|| Spelled { code: code.to_owned(), words: 0 })
+    let spelled =
+        respell(request, template, code).unwrap_or_else(|| Spelled { code: code.to_owned(), words: 0 });
+    match call_as_said(request, &spelled.code) {
+        Some(code) => Spelled { code, words: spelled.words + 1 },
+        None => spelled,
+    }
 }
 
 fn respell(request: &str, template: &str, code: &str) -> Option<Spelled> {
-    let renamed = call_as_said(request, code);
-    let code = renamed.as_deref().unwrap_or(code);
     let parsed = parse_module(Source::from_text(code));
     if !parsed.is_valid() {
         return None;
@@ -80,7 +83,7 @@ fn respell(request: &str, template: &str, code: &str) -> Option<Spelled> {
         .collect();
     let code = apply(code, edits).ok()?;
     let is_whole = parse_module(Source::from_text(code.as_str())).is_valid();
-    is_whole.then_some(Spelled { code, words: certain.len() + usize::from(renamed.is_some()) })
+    is_whole.then_some(Spelled { code, words: certain.len() })
 }
 
 /// The code with what was asked for by a name called so. The last word says what it is, so it has to be the same: a `KiosqueCard` may become

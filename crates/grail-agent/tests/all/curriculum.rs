@@ -70,7 +70,8 @@ fn what_the_held_out_suite_asks_for_can_be_met() {
             "route" => {
                 let mut words = prompt.prompt.split(' ').skip_while(|word| !METHODS.contains(word));
                 let (method, path) = (words.next().unwrap(), words.next().unwrap());
-                let others: Vec<&str> = fields.into_iter().filter(|field| !path.contains(field)).collect();
+                let others: Vec<&str> =
+                    fields.into_iter().filter(|field| !path.contains(&format!("{{{field}}}"))).collect();
                 let path = path.trim_end_matches([';', '.', ',']);
                 if others.is_empty() {
                     format!("a route {method} {path}")

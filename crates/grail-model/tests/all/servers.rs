@@ -72,12 +72,13 @@ async fn everything_a_request_says_is_sent() {
         tool_choice: ToolChoice::Tool("read_file".to_owned()),
         response_schema: Some(json!({"type": "object"})),
         grammar: Some("root ::= \"a\"".to_owned()),
+        known_names: true,
         temperature: Some(0.2),
         max_tokens: None,
         seed: Some(3),
         stop: vec!["END".to_owned()],
     };
-    let able = Abilities { json_schema: true, ..Abilities::default() };
+    let able = Abilities { json_schema: true, known_names: true, ..Abilities::default() };
     let model = connect(&settings).unwrap().with_abilities(able);
     collect(&model, &request, |_| {}).await.unwrap();
     assert_eq!(
@@ -104,6 +105,7 @@ async fn everything_a_request_says_is_sent() {
                 "json_schema": {"name": "answer", "strict": false, "schema": {"type": "object"}},
             },
             "grammar": "root ::= \"a\"",
+            "known_names": true,
             "temperature": 0.2,
             "max_tokens": 7,
             "seed": 3,
