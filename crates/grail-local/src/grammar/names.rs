@@ -321,7 +321,7 @@ mod tests {
             "[t",
             "len",
             "page",
-            "class",
+            "main",
         ];
         let right = ["mo", "moat", "moat}</p>", "castle_view(", "heir", " moat", "[t", "len", "page"];
         assert_eq!(allowed(VIEW, &tokens), right);
