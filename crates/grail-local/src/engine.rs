@@ -3,6 +3,7 @@
 //! Prompts are read some hundred tokens at a time, so that answers under way do not wait for a long one. A prompt that begins like another
 //! one takes over what was computed for that beginning. None of this changes an answer.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,6 +11,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use toktrie::SimpleVob;
 
 use crate::grammar::Guard;
 use crate::model::{Cache, Model, Next, Scratch};
@@ -20,6 +22,8 @@ use crate::{LocalError, Result};
 
 /// Prompt tokens per step, of all sequences together.
 const PROMPT_TOKENS: usize = 256;
+/// So many tokens are tried before one is taken that leads nowhere.
+const ATTEMPTS: usize = 64;
 /// Shorter beginnings are computed again.
 const SHORTEST_PREFIX: usize = 16;
 
@@ -188,6 +192,30 @@ impl Sequence {
         }
     }
 
+    /// The likeliest token, or one drawn by lot, that what holds the answer does not object to. After some attempts the first one is taken all the same:
+    /// an answer that is wrong is better than none.
+    fn choose(&self, scores: &[f32], mask: Option<&SimpleVob>, tokenizer: &Tokenizer) -> Result<u32> {
+        let Generation { sampling, constraint, .. } = &self.generation;
+        let Some(guard) = constraint else { return sampling.choose(scores, mask, self.tokens) };
+        let mut scores = Cow::Borrowed(scores);
+        if let Some(weighed) = guard.weigh(&scores, mask, sampling.temperature) {
+            scores = Cow::Owned(weighed);
+        }
+        let first = sampling.choose(&scores, mask, self.tokens)?;
+        let mut token = first;
+        for _ in 0..ATTEMPTS {
+            if tokenizer.is_special(token) || guard.permits(&tokenizer.token_bytes(token)) {
+                return Ok(token);
+            }
+            scores.to_mut()[token as usize] = f32::NEG_INFINITY;
+            match sampling.choose(&scores, mask, self.tokens) {
+                Ok(other) => token = other,
+                Err(_) => break,
+            }
+        }
+        Ok(first)
+    }
+
     /// Chooses the next token by the scores.
     fn advance(&mut self, scores: &[f32], tokenizer: &Tokenizer) {
         let mask = match self.generation.constraint.as_mut().map(Guard::mask).transpose() {
@@ -200,7 +228,7 @@ impl Sequence {
             }),
             Err(error) => return self.fail(error),
         };
-        let token = match self.generation.sampling.choose(scores, mask.as_ref(), self.tokens) {
+        let token = match self.choose(scores, mask.as_ref(), tokenizer) {
             Ok(token) => token,
             Err(error) => return self.fail(error),
         };

@@ -1,8 +1,9 @@
 //! Answers held to a form: a JSON Schema, a grammar, text with holes, or Python whose names exist. In every step only tokens are allowed that can
-//! still lead there.
+//! still lead there, and some that are allowed count for less.
 
 mod gbnf;
 mod names;
+mod said;
 
 use std::sync::Arc;
 
@@ -13,8 +14,12 @@ use serde_json::{Value, json};
 use toktrie::{SimpleVob, TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
 use self::names::Names;
+use self::said::Said;
 use crate::tokenizer::Tokenizer;
 use crate::{LocalError, Result};
+
+/// Tokens that are less probable than e to the minus this, beside the best, are so seldom drawn that nobody weighs them.
+const SELDOM: f32 = 12.0;
 
 /// What an answer is held to.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,14 +28,16 @@ pub enum Constraint {
     /// In the syntax of Lark, or in llama.cpp's GBNF.
     Grammar(String),
     Template(Vec<Part>),
-    /// Python may use the names that it gives.
-    KnownNames,
+    /// Python may use the names that it gives, and words are preferred as this request says them.
+    KnownNames {
+        request: String,
+    },
 }
 
 /// What holds one answer while it is written.
 pub enum Guard {
     Grammar(Box<Matcher>),
-    Names { names: Names, vocabulary: TokEnv },
+    Names { names: Box<Names>, said: Said, vocabulary: TokEnv },
 }
 
 impl Guard {
@@ -38,7 +45,40 @@ impl Guard {
     pub fn mask(&mut self) -> Result<Option<SimpleVob>> {
         match self {
             Self::Grammar(matcher) => matcher.compute_mask_or_eos().map(Some).map_err(failed),
-            Self::Names { names, vocabulary } => Ok(names.mask(vocabulary.tok_trie())),
+            Self::Names { names, vocabulary, .. } => Ok(names.mask(vocabulary.tok_trie())),
+        }
+    }
+
+    /// The scores with what is probably a slip counted for less; `None` if nothing near the best is. `warmth` is the temperature: the warmer, the more
+    /// tokens may be drawn.
+    pub fn weigh(&self, scores: &[f32], mask: Option<&SimpleVob>, warmth: f32) -> Option<Vec<f32>> {
+        let Self::Names { said, vocabulary, .. } = self else { return None };
+        if !said.is_under_way() {
+            return None;
+        }
+        let is_allowed = |token: u32| mask.is_none_or(|mask| mask.is_allowed(token));
+        let allowed = (0..).zip(scores).filter(|(token, _)| is_allowed(*token));
+        let highest = allowed.clone().fold(f32::NEG_INFINITY, |highest, (_, score)| highest.max(*score));
+        // What is farther from the best is not chosen with or without its cost.
+        let least = highest - said::COST - SELDOM * warmth;
+        let vocabulary = vocabulary.tok_trie();
+        let slips: Vec<u32> = allowed
+            .filter(|(token, score)| **score >= least && said.is_slip(vocabulary.token(*token)))
+            .map(|(token, _)| token)
+            .collect();
+        if slips.is_empty() {
+            return None;
+        }
+        let mut weighed = scores.to_vec();
+        slips.into_iter().for_each(|token| weighed[token as usize] -= said::COST);
+        Some(weighed)
+    }
+
+    /// Whether a token that is about to be taken can be.
+    pub fn permits(&self, bytes: &[u8]) -> bool {
+        match self {
+            Self::Grammar(_) => true,
+            Self::Names { names, .. } => names.permits(bytes),
         }
     }
 
@@ -49,8 +89,9 @@ impl Guard {
                 matcher.consume_token(token).map_err(failed)?;
                 Ok(matcher.is_stopped())
             }
-            Self::Names { names, .. } => {
+            Self::Names { names, said, .. } => {
                 names.push(bytes);
+                said.push(bytes);
                 Ok(false)
             }
         }
@@ -94,9 +135,9 @@ impl Grammars {
             }
             Constraint::Grammar(text) => TopLevelGrammar::from_lark(text.clone()),
             Constraint::Template(parts) => TopLevelGrammar::from_lark(template_to_lark(parts)?),
-            Constraint::KnownNames => {
+            Constraint::KnownNames { request } => {
                 let vocabulary = Arc::clone(&self.vocabulary);
-                return Ok(Guard::Names { names: Names::default(), vocabulary });
+                return Ok(Guard::Names { names: Box::default(), said: Said::of(request), vocabulary });
             }
         };
         let parser = self.factory.create_parser(grammar).map_err(failed)?;

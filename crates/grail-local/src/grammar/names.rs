@@ -1,22 +1,32 @@
 //! Names that exist. In the Python that a model writes, a name in the braces of a template, behind the `=` of an argument or in the annotations of a
-//! function is one that the answer has written before, or a built-in one.
+//! function is one that the answer has written before, or a built-in one. And what no Python can be is not written: two names in a row, a bracket that
+//! closes another one, a parameter that is there already.
 //!
-//! A small model writes a rare word right four times and slips at the fifth; what it may not write, it does not get wrong. Only places are held
-//! where a name that nobody gives is an error whatever the program means, as far as that can be told from left to right: nested templates are left
-//! alone, because what a comprehension binds stands behind its use. Text outside of a fenced block of Python is free.
+//! A small model writes a rare word right four times and slips at the fifth (`spit_ valve`); what it may not write, it does not get wrong. Only places
+//! are held where a name that nobody gives is an error whatever the program means, as far as that can be told from left to right: nested templates
+//! are left alone, because what a comprehension binds stands behind its use. Text outside of a fenced block of Python is free.
 
 use std::collections::BTreeSet;
 
 use toktrie::{SimpleVob, TokTrie};
 
-/// What is there without being given, and beginnings of literals.
-const BUILT_IN: &str = "True False None Ellipsis NotImplemented not lambda await self cls t f r b u rt tr fr rf rb br \
-    abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir divmod enumerate \
-    eval exec filter float format frozenset getattr globals hasattr hash help hex id input int isinstance issubclass iter len list locals map max \
-    memoryview min next object oct open ord pow print property range repr reversed round set setattr slice sorted staticmethod str sum super \
-    tuple type vars zip BaseException Exception ArithmeticError AssertionError AttributeError EOFError ImportError IndexError KeyError \
+/// What is there without being given, and may stand in a template; and beginnings of literals.
+const BUILT_IN: &str = "True False None not lambda await self cls t f r b u rt tr fr rf rb br \
+    abs all any bool bytes dict enumerate float format getattr int isinstance len list max min range repr reversed round sorted str sum tuple zip";
+
+/// What is there as well, and is nothing to show.
+const BUILT_IN_ELSEWHERE: &str = "Ellipsis NotImplemented \
+    aiter anext ascii bin breakpoint bytearray callable chr classmethod compile complex delattr dir divmod \
+    eval exec filter frozenset globals hasattr hash help hex id input issubclass iter locals map \
+    memoryview next object oct open ord pow print property set setattr slice staticmethod super \
+    type vars BaseException Exception ArithmeticError AssertionError AttributeError EOFError ImportError IndexError KeyError \
     KeyboardInterrupt LookupError MemoryError NameError NotImplementedError OSError OverflowError RecursionError RuntimeError StopIteration \
     StopAsyncIteration SyntaxError SystemExit TimeoutError TypeError UnicodeError ValueError ZeroDivisionError";
+
+/// Words that another one may follow, and those that may follow another one. Some are names as well.
+const LEADING: &str = "and as assert async await class def del elif else except finally for from global if import in is lambda nonlocal not or raise \
+    return try while with yield match case type";
+const FOLLOWING: [&str; 11] = ["and", "as", "else", "for", "from", "if", "import", "in", "is", "not", "or"];
 
 /// What brackets of annotations are written behind.
 const GENERIC: [&str; 6] = ["list", "dict", "tuple", "set", "frozenset", "type"];
@@ -25,6 +35,8 @@ const GENERIC: [&str; 6] = ["list", "dict", "tuple", "set", "frozenset", "type"]
 #[derive(Clone, Debug)]
 pub struct Names {
     known: BTreeSet<Vec<u8>>,
+    /// Names that are known everywhere but in templates.
+    known_elsewhere: BTreeSet<Vec<u8>>,
     /// The line so far, where no code is: it may open a fence.
     line: Vec<u8>,
     is_code: bool,
@@ -40,11 +52,21 @@ pub struct Names {
     before: [u8; 2],
     /// A backslash stands before.
     is_escaped: bool,
+    /// Only blanks are between the last name and here.
+    is_behind_word: bool,
+    /// The name that is being written follows another one that none can follow, unless this one is a word of Python.
+    is_second: bool,
+    /// What the function under way takes so far, and whether a lone star is among it.
+    parameters: Vec<Vec<u8>>,
+    has_star: bool,
+    /// No Python goes on like that.
+    is_broken: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Open {
-    Bracket(Bracket),
+    /// What it is for, and what closes it.
+    Bracket(Bracket, u8),
     Text {
         quote: u8,
         is_template: bool,
@@ -53,9 +75,7 @@ enum Open {
         form: TextForm,
     },
     /// A field of a template; behind a colon or an exclamation mark is its format.
-    Field {
-        is_format: bool,
-    },
+    Field { is_format: bool },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +95,11 @@ enum Bracket {
 
 impl Default for Names {
     fn default() -> Self {
+        let names =
+            |names: &str| names.split_ascii_whitespace().map(|name| name.as_bytes().to_vec()).collect();
         Self {
-            known: BUILT_IN.split_ascii_whitespace().map(|name| name.as_bytes().to_vec()).collect(),
+            known: names(BUILT_IN),
+            known_elsewhere: names(BUILT_IN_ELSEWHERE),
             line: Vec::new(),
             is_code: false,
             is_comment: false,
@@ -86,6 +109,11 @@ impl Default for Names {
             is_held: false,
             before: [b'\n'; 2],
             is_escaped: false,
+            is_behind_word: false,
+            is_second: false,
+            parameters: Vec::new(),
+            has_star: false,
+            is_broken: false,
         }
     }
 }
@@ -111,12 +139,20 @@ impl Names {
     /// Takes what was written.
     pub fn push(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.push_byte(*byte));
+        self.is_broken = false;
+    }
+
+    /// Whether Python can go on so. Not for every token of a vocabulary: it is worth asking of those that are about to be taken.
+    pub fn permits(&self, bytes: &[u8]) -> bool {
+        let mut after = self.clone();
+        bytes.iter().for_each(|byte| after.push_byte(*byte));
+        !after.is_broken
     }
 
     /// Whether a token may be written at a place that is held.
     fn allows(&self, token: &[u8]) -> bool {
         if token.first() == Some(&TokTrie::SPECIAL_TOKEN_MARKER) {
-            return self.word.is_empty() || self.known.contains(&self.word);
+            return self.word.is_empty() || self.is_known(&self.word);
         }
         let blanks =
             if self.word.is_empty() { token.iter().take_while(|byte| **byte == b' ').count() } else { 0 };
@@ -127,10 +163,20 @@ impl Names {
             return true;
         }
         if length < token.len() {
-            return self.known.contains(&word);
+            return self.is_known(&word);
         }
-        let from = self.known.range(word.clone()..).next();
-        from.is_some_and(|name| name.starts_with(&word))
+        self.sets()
+            .any(|known| known.range(word.clone()..).next().is_some_and(|name| name.starts_with(&word)))
+    }
+
+    fn is_known(&self, word: &Vec<u8>) -> bool {
+        self.sets().any(|known| known.contains(word))
+    }
+
+    /// The names that are known here.
+    fn sets(&self) -> impl Iterator<Item = &BTreeSet<Vec<u8>>> {
+        let is_field = matches!(self.open.last(), Some(Open::Field { .. }));
+        [&self.known, &self.known_elsewhere].into_iter().take(if is_field { 1 } else { 2 })
     }
 
     /// Whether a name that began here would have to be known.
@@ -141,10 +187,10 @@ impl Names {
         let is_outer = self.open.iter().filter(|open| matches!(open, Open::Text { .. })).count() == 1;
         match self.open.last() {
             Some(Open::Field { is_format }) => !is_format && is_outer && self.before[1] == b'{',
-            Some(Open::Bracket(Bracket::Call)) => self.before[1] == b'=' && is_part(self.before[0]),
-            Some(Open::Bracket(Bracket::Parameters)) => self.before[1] == b':',
-            Some(Open::Bracket(Bracket::Generic)) => matches!(self.before[1], b'[' | b','),
-            Some(Open::Bracket(Bracket::Other) | Open::Text { .. }) => false,
+            Some(Open::Bracket(Bracket::Call, _)) => self.before[1] == b'=' && is_part(self.before[0]),
+            Some(Open::Bracket(Bracket::Parameters, _)) => self.before[1] == b':',
+            Some(Open::Bracket(Bracket::Generic, _)) => matches!(self.before[1], b'[' | b','),
+            Some(Open::Bracket(Bracket::Other, _) | Open::Text { .. }) => false,
             None => self.before == *b"->",
         }
     }
@@ -169,8 +215,13 @@ impl Names {
         if is_part(byte) {
             if self.word.is_empty() {
                 self.is_held = self.holds_next();
+                let last = &self.last_words[1];
+                let leads = LEADING.split_ascii_whitespace().any(|word| word.as_bytes() == last);
+                self.is_second = self.is_behind_word && !leads;
             }
             self.word.push(byte);
+            let word = self.word.as_slice();
+            self.is_broken |= self.is_second && !FOLLOWING.iter().any(|it| it.as_bytes().starts_with(word));
             return;
         }
         let ended = !self.word.is_empty();
@@ -181,6 +232,9 @@ impl Names {
         if !byte.is_ascii_whitespace() {
             self.before = [self.before[1], byte];
         }
+        // Within brackets, a new line is a blank.
+        let is_blank = byte.is_ascii_whitespace() && (byte != b'\n' || !self.open.is_empty());
+        self.is_behind_word = is_blank && (ended || self.is_behind_word);
     }
 
     fn push_outside(&mut self, byte: u8) {
@@ -196,7 +250,14 @@ impl Names {
         let word = std::mem::take(&mut self.word);
         let is_attribute = self.before[1] == b'.';
         // `name=` in a call says what the other side calls it.
-        let is_keyword = next == b'=' && self.open.last() == Some(&Open::Bracket(Bracket::Call));
+        let is_keyword = next == b'=' && matches!(self.open.last(), Some(Open::Bracket(Bracket::Call, _)));
+        self.is_broken |= self.is_second && !FOLLOWING.iter().any(|it| it.as_bytes() == word);
+        if matches!(self.open.last(), Some(Open::Bracket(Bracket::Parameters, _)))
+            && matches!(self.before[1], b'(' | b',' | b'*')
+        {
+            self.is_broken |= self.parameters.contains(&word);
+            self.parameters.push(word.clone());
+        }
         self.before = [self.before[1], word.last().copied().unwrap_or(b' ')];
         if !is_attribute && !is_keyword && !word[0].is_ascii_digit() {
             self.known.insert(word.clone());
@@ -221,18 +282,31 @@ impl Names {
                     true => Bracket::Call,
                     false => Bracket::Other,
                 };
-                self.open.push(Open::Bracket(bracket));
+                if bracket == Bracket::Parameters {
+                    (self.parameters, self.has_star) = (Vec::new(), false);
+                }
+                self.open.push(Open::Bracket(bracket, b')'));
             }
             b'[' => {
                 let is_generic = follows_word && GENERIC.contains(&last_word);
-                self.open.push(Open::Bracket(if is_generic { Bracket::Generic } else { Bracket::Other }));
+                let bracket = if is_generic { Bracket::Generic } else { Bracket::Other };
+                self.open.push(Open::Bracket(bracket, b']'));
             }
             b'{' => match self.open.last() {
                 // Two of them are one of the text.
                 Some(Open::Field { .. }) if self.before[1] == b'{' => drop(self.open.pop()),
-                _ => self.open.push(Open::Bracket(Bracket::Other)),
+                _ => self.open.push(Open::Bracket(Bracket::Other, b'}')),
             },
-            b')' | b']' | b'}' => drop(self.open.pop()),
+            b')' | b']' | b'}' => {
+                self.push_star(byte);
+                let closes = match self.open.pop() {
+                    Some(Open::Bracket(_, close)) => byte == close,
+                    Some(Open::Field { .. }) => byte == b'}',
+                    Some(Open::Text { .. }) | None => false,
+                };
+                self.is_broken |= !closes;
+            }
+            b',' => self.push_star(byte),
             b':' | b'!' => {
                 if let Some(Open::Field { is_format }) = self.open.last_mut() {
                     *is_format = true;
@@ -242,6 +316,15 @@ impl Names {
                 *self = Self { known: std::mem::take(&mut self.known), ..Self::default() }
             }
             _ => {}
+        }
+    }
+
+    /// A star alone among parameters: once, and something behind it.
+    fn push_star(&mut self, next: u8) {
+        let is_alone = self.before[1] == b'*' && matches!(self.before[0], b'(' | b',');
+        if is_alone && matches!(self.open.last(), Some(Open::Bracket(Bracket::Parameters, _))) {
+            self.is_broken |= self.has_star || next != b',';
+            self.has_star = true;
         }
     }
 
@@ -368,6 +451,48 @@ mod tests {
             ["name", "\"x\"", "3", "self"]
         );
         assert_eq!(allowed(&format!("{call}name == "), &["nme"]), ["nme"]);
+    }
+
+    /// Which of these Python may go on with.
+    fn permitted<'t>(written: &str, tokens: &[&'t str]) -> Vec<&'t str> {
+        let mut names = Names::default();
+        names.push(format!("```python\n{written}").as_bytes());
+        tokens.iter().copied().filter(|token| names.permits(token.as_bytes())).collect()
+    }
+
+    #[test]
+    fn no_name_follows_another_one() {
+        let parameters = "def f(*, spit_";
+        assert_eq!(permitted(parameters, &["valve", " valve", ":", " Valve"]), ["valve", ":"]);
+        assert_eq!(permitted("def f(*, ice", &[" cube", "_cube", ":", "\n    cube"]), ["_cube", ":"]);
+        assert_eq!(permitted("x = f(a=t", &[" tuition", "\"<p>", ",", " if"]), ["\"<p>", ",", " if"]);
+        assert_eq!(
+            permitted("x = a ", &["if", "i", "is not", "b", "= b", "\nb"]),
+            ["if", "i", "is not", "= b", "\nb"]
+        );
+        let words = [" x", " not x", " *"];
+        for keyword in ["return", "import", "x = y if", "async", "[x for", "raise"] {
+            assert_eq!(permitted(keyword, &words), words, "{keyword}");
+        }
+        assert_eq!(permitted("x = 1\ny", &[" = 2\nz = 3", " z"]), [" = 2\nz = 3"]);
+        assert_eq!(permitted("\"\"\"A kiln", &[" service.\"\"\"\n"]), [" service.\"\"\"\n"]);
+        assert_eq!(permitted("# a", &[" comment"]), [" comment"]);
+    }
+
+    #[test]
+    fn brackets_close_what_they_opened_and_parameters_come_once() {
+        assert_eq!(permitted("x = (a[0", &["]", ")", "])", "])\n", "]))"]), ["]", "])", "])\n"]);
+        assert_eq!(permitted("def f(self, *,", &[" *,", " **k", " a", " self,"]), [" **k", " a"]);
+        assert_eq!(permitted("def f(*", &[")", ", a", "a)"]), [", a", "a)"]);
+        assert_eq!(permitted("def f(a, b", &["):", ", a)", ", c)"]), ["):", ", c)"]);
+        assert_eq!(permitted("def f(a):\n    def g(", &["a)", "*, a)"]), ["a)", "*, a)"]);
+        assert_eq!(permitted("t\"{a", &["}", ")", "}\")", "}\""]), ["}", "}\""]);
+    }
+
+    #[test]
+    fn a_template_shows_no_function() {
+        assert_eq!(allowed(VIEW, &["pow", "slice}", "print", "len", "sum"]), ["len", "sum"]);
+        assert_eq!(allowed("```python\nx = f(y=", &["pow", "print", "len"]), ["pow", "print", "len"]);
     }
 
     proptest::proptest! {

@@ -28,7 +28,7 @@ pub(super) struct ChatBody {
     response_format: Option<ResponseFormat>,
     grammar: Option<String>,
     template: Option<Vec<Part>>,
-    /// Whether Python in the answer may use only names that it gives.
+    /// Whether Python in the answer may use only names that it gives, and words go on as the last request says them.
     #[serde(default)]
     known_names: bool,
     tools: Option<Vec<Value>>,
@@ -157,7 +157,11 @@ impl ChatBody {
         }
         constraints.extend(self.grammar.clone().map(Constraint::Grammar));
         constraints.extend(self.template.clone().map(Constraint::Template));
-        constraints.extend(self.known_names.then_some(Constraint::KnownNames));
+        if self.known_names {
+            let request = self.messages()?.into_iter().rfind(|message| message.role == "user");
+            let request = request.map(|message| message.content).unwrap_or_default();
+            constraints.push(Constraint::KnownNames { request });
+        }
         if constraints.len() > 1 {
             return Err(wrong("grammar", "cannot be combined with another form of the answer"));
         }

@@ -134,3 +134,30 @@ fn what_is_no_grammar_is_an_error() {
         assert!(matches!(outcome.err(), Some(LocalError::Grammar { .. })), "{constraint:?}");
     }
 }
+
+#[test]
+fn a_word_that_was_said_is_preferred_and_a_sure_model_is_free() {
+    let speaker = Speaker::new();
+    let constraint = Constraint::KnownNames { request: "a spinnaker".to_owned() };
+    let token = |text: &str| speaker.tokenizer.encode(text).unwrap()[0];
+    let mut guard = speaker.grammars.guard(&constraint).unwrap();
+    for letter in ["s", "p"] {
+        assert!(!guard.consume(token(letter), letter.as_bytes()).unwrap());
+    }
+    let (said, slip) = (token("in"), token("x"));
+    let best = |lead: f32| {
+        let mut scores = vec![-9.0; speaker.tokenizer.vocab_size()];
+        (scores[said as usize], scores[slip as usize]) = (0.0, lead);
+        let weighed = guard.weigh(&scores, None, 0.0);
+        Sampling::default().choose(weighed.as_deref().unwrap_or(&scores), None, 0).unwrap()
+    };
+    assert_eq!([best(-1.0), best(3.0), best(5.0)], [said, said, slip]);
+}
+
+#[test]
+fn python_that_cannot_be_is_not_taken() {
+    let speaker = Speaker::new();
+    let mut guard = speaker.grammars.guard(&Constraint::KnownNames { request: String::new() }).unwrap();
+    guard.consume(0, b"```python\ndef f(*, spit_").unwrap();
+    assert!(guard.permits(b"valve") && !guard.permits(b" valve") && !guard.permits(b"]"));
+}
