@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::artifact::{
-    ArtifactReport, LayerResult, Problem, check_spelled, check_unfixed, find_kind, path_for, run_tools_over,
+    ArtifactReport, LayerResult, Problem, check_mended, check_unfixed, find_kind, path_for, path_of,
+    run_tools_over,
 };
 use crate::code_mode::fences;
 use crate::staging::Staging;
@@ -66,7 +67,7 @@ pub struct Asked {
 pub struct Judged {
     /// The code as it was written.
     pub strict: ArtifactReport,
-    /// The code after the fixes that rules know, its names spelled as they were said.
+    /// The code put right by what was said and by its own first line, after the fixes that rules know.
     pub fixed: ArtifactReport,
     /// As fixes left it; none if there was no code.
     pub fixed_code: Option<String>,
@@ -143,10 +144,9 @@ pub fn judge(
         return Ok(Judged { strict: report.clone(), fixed: report, fixed_code: None });
     };
     // A name that no file can have is the model's fault, and no reason to end an evaluation.
-    let path = path_for(workspace, &kind, &name_of(code, &kind.name))
-        .or_else(|_| path_for(workspace, &kind, &unnamed))?;
+    let path = path_of(workspace, &kind, code).or_else(|_| path_for(workspace, &kind, &unnamed))?;
     let mut strict = check_unfixed(workspace, Some(&kind.name), &path, code)?;
-    let (text, mut fixed) = check_spelled(workspace, &kind.name, &path, code, question.request)?;
+    let (text, mut fixed) = check_mended(workspace, &kind, Some(&path), code, question.request)?;
     if fixed.success {
         let is_wanted = |layer: &Layer| match question.layers {
             Some(layers) => layers.contains(layer),

@@ -21,7 +21,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
+use crate::answer::name_of;
 use crate::dialogue::tokens;
+use crate::first_line::{FIRST_LINE, is_out_of_joint, retell};
 use crate::shadow::Shadow;
 use crate::spelling::{SPELLING, Spelled, spell_as_said};
 use crate::staging::Staging;
@@ -107,8 +109,9 @@ pub struct ArtifactSettings {
     pub may_replace: bool,
     /// Habits that the code must keep.
     pub style: Option<Arc<Style>>,
-    /// What was asked for, if names are to be spelled as they were said there: for models that have not learned to spell.
-    pub spelled_as: Option<String>,
+    /// What was asked for, if code is to be put right by it before it is checked: for models that have not learned to spell. The file is named by what
+    /// the code gives then.
+    pub mended_by: Option<String>,
     /// Somebody asked for tests to run, although they run what a model wrote with the rights of the user. Behind the walls of the `wasm`
     /// runner they run anyway.
     pub runs_tests: bool,
@@ -127,17 +130,19 @@ pub fn check_artifact(
             hint: Some("one artifact is one file; make several".to_owned()),
         });
     }
-    let path = match &settings.path {
-        Some(path) => crate::staging::clean_path(path)?,
-        None => path_for(workspace, &kind, &artifact.name)?,
+    let path = settings.path.as_deref().map(crate::staging::clean_path).transpose()?;
+    let (text, mut report) = match (&settings.mended_by, path) {
+        (Some(request), path) => check_mended(workspace, &kind, path.as_deref(), &artifact.code, request)?,
+        (None, Some(path)) => check_text(workspace, Some(&kind.name), &path, &artifact.code)?,
+        (None, None) => {
+            let path = path_for(workspace, &kind, &artifact.name)?;
+            check_text(workspace, Some(&kind.name), &path, &artifact.code)?
+        }
     };
+    let path = report.path.clone();
     if !settings.may_replace && workspace.staging.read_from_disk(&path)?.is_some() {
         return Err(AgentError::Exists { path });
     }
-    let (text, mut report) = match &settings.spelled_as {
-        Some(request) => check_spelled(workspace, &kind.name, &path, &artifact.code, request)?,
-        None => check_text(workspace, Some(&kind.name), &path, &artifact.code)?,
-    };
     let code = text.clone();
     if let Some(style) = settings.style.as_ref().filter(|_| report.success) {
         check_style(workspace, style, &text, &mut report);
@@ -225,26 +230,58 @@ pub fn check_text(
     check_and_fix(workspace, kind, path, code, Some(Safety::Safe))
 }
 
-/// The same for code that answers a request: before rules look at it, its names are spelled as they were said.
-pub fn check_spelled(
+/// The same for code that answers a request: before rules look at it, it is put right by what was said and by what it says of itself. It is meant to be at
+/// `path`, or where its kind says.
+pub fn check_mended(
     workspace: &Workspace,
-    kind: &str,
-    path: &str,
+    kind: &ArtifactKind,
+    path: Option<&str>,
     code: &str,
     request: &str,
 ) -> Result<(String, ArtifactReport), AgentError> {
-    let spelled = spelled(workspace, kind, code, request)?;
-    let (text, mut report) = check_text(workspace, Some(kind), path, &spelled.code)?;
-    if spelled.words > 0 {
-        report.fixed.insert(SPELLING.to_owned(), spelled.words);
-    }
+    let mended = mend(workspace, kind, code, request)?;
+    let path = match path {
+        Some(path) => path.to_owned(),
+        None => path_of(workspace, kind, &mended.code)?,
+    };
+    let (text, mut report) = check_text(workspace, Some(&kind.name), &path, &mended.code)?;
+    report.fixed.extend(mended.fixes);
     Ok((text, report))
 }
 
-/// Code with its names as they were said, unless the template of its kind uses them.
-pub fn spelled(workspace: &Workspace, kind: &str, code: &str, request: &str) -> Result<Spelled, AgentError> {
-    let (_, kind) = find_kind(workspace, kind)?;
-    Ok(spell_as_said(request, kind.template_text.as_deref().unwrap_or_default(), code))
+/// Code as a request and its own first line want it.
+pub struct Mended {
+    pub code: String,
+    /// What was put right, and how often; nothing if it was right.
+    pub fixes: BTreeMap<String, usize>,
+}
+
+/// Spells names as they were said, and keeps code to its own first line if it does not pass as it is.
+pub fn mend(
+    workspace: &Workspace,
+    kind: &ArtifactKind,
+    code: &str,
+    request: &str,
+) -> Result<Mended, AgentError> {
+    let template = kind.template_text.as_deref().unwrap_or_default();
+    let Spelled { code, words } = spell_as_said(request, template, code);
+    let passes = |code: &str| match path_of(workspace, kind, code) {
+        Ok(path) => Ok(check_text(workspace, Some(&kind.name), &path, code)?.1.success),
+        Err(_) => Ok::<bool, AgentError>(false),
+    };
+    if let Some(told) = retell(workspace, kind, &code, request)
+        && (is_out_of_joint(&code, &told) || !passes(&code)?)
+        && passes(&told)?
+    {
+        return Ok(Mended { code: told, fixes: BTreeMap::from([(FIRST_LINE.to_owned(), 1)]) });
+    }
+    let fixes = if words > 0 { BTreeMap::from([(SPELLING.to_owned(), words)]) } else { BTreeMap::new() };
+    Ok(Mended { code, fixes })
+}
+
+/// Where code goes by the name that it gives.
+pub fn path_of(workspace: &Workspace, kind: &ArtifactKind, code: &str) -> Result<String, AgentError> {
+    path_for(workspace, kind, &name_of(code, &kind.name))
 }
 
 /// Syntax and rules for a text as it stands: what a fix would put right counts against it.

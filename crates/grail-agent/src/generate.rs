@@ -26,7 +26,7 @@ use crate::AgentError;
 use crate::answer::{self, name_of};
 use crate::artifact::{
     ArtifactCode, ArtifactReport, ArtifactSettings, Making, Problem, check_artifact, find_kind,
-    record_generation, run_tools, spelled,
+    record_generation, run_tools,
 };
 use crate::code_mode::CodeMode;
 use crate::dialogue::{Approver, Dialogue, DialogueLimits, Mode, NobodyApproves, Notice, Turn};
@@ -377,14 +377,11 @@ impl<'g> Generation<'g> {
 
     /// Code that was said instead of handed in.
     fn hand_in(&self, work: &Work<'g>, code: String) -> Result<(), AgentError> {
-        let spelled_as = work.opening.is_some().then(|| work.request.clone());
-        let name = match &spelled_as {
-            Some(request) => name_of(&spelled(self.workspace, &work.kind, &code, request)?.code, &work.kind),
-            None => name_of(&code, &work.kind),
-        };
+        let mended_by = work.opening.is_some().then(|| work.request.clone());
+        let name = name_of(&code, &work.kind);
         let description = self.lineage.join("; ");
         let artifact = ArtifactCode { artifact_type: work.kind.clone(), name, description, code };
-        let settings = ArtifactSettings { spelled_as, ..self.artifact_settings.clone() };
+        let settings = ArtifactSettings { mended_by, ..self.artifact_settings.clone() };
         check_artifact(self.workspace, &artifact, &settings).map(drop)
     }
 

@@ -15,6 +15,7 @@ pub mod embedder;
 mod error;
 pub mod evaluate;
 pub mod feature;
+mod first_line;
 pub mod generate;
 pub mod improve;
 pub mod learn;

@@ -43,8 +43,7 @@ fn respell(request: &str, template: &str, code: &str) -> Option<Spelled> {
     if !parsed.is_valid() {
         return None;
     }
-    let said: BTreeSet<String> = words(request).map(|(_, word)| word.to_lowercase()).collect();
-    let usual: BTreeSet<String> = words(template).map(|(_, word)| word.to_lowercase()).collect();
+    let (said, usual) = (said_words(request), said_words(template));
     let given = Given::of(&parsed);
     if said.len() > MOST_WORDS || given.words.len() > MOST_WORDS {
         return None;
@@ -140,6 +139,23 @@ fn replace_whole(text: &str, from: &str, to: &str) -> String {
     replaced + &text[end..]
 }
 
+/// The words of names that a file gives itself, in small letters.
+pub(crate) fn given_words(parsed: &Parsed) -> BTreeSet<String> {
+    Given::of(parsed).words
+}
+
+/// The words of a text, in small letters.
+pub(crate) fn said_words(text: &str) -> BTreeSet<String> {
+    words(text).map(|(_, word)| word.to_lowercase()).collect()
+}
+
+/// Names that are used and that nobody gives: neither the file nor Python.
+pub(crate) fn names_nobody_gives(parsed: &Parsed) -> BTreeSet<String> {
+    let semantic = Semantic::new(parsed);
+    let nobodys = semantic.references().iter().filter(|it| it.symbol.is_none() && !is_builtin(&it.name));
+    nobodys.map(|reference| reference.name.to_string()).collect()
+}
+
 /// The names of a file.
 #[derive(Default)]
 struct Given {
@@ -167,9 +183,8 @@ impl Given {
                 _ => {}
             }
         }
-        let semantic = Semantic::new(parsed);
-        let nobodys = semantic.references().iter().filter(|it| it.symbol.is_none() && !is_builtin(&it.name));
-        let unknown: BTreeSet<&str> = nobodys.map(|reference| &*reference.name).collect();
+        let unknown = names_nobody_gives(parsed);
+        let unknown: BTreeSet<&str> = unknown.iter().map(String::as_str).collect();
         let lower = |names: &BTreeSet<&str>| -> BTreeSet<String> {
             names.iter().flat_map(|name| words(name)).map(|(_, word)| word.to_lowercase()).collect()
         };

@@ -15,8 +15,7 @@ use grail_rules::{Checker, Pack, PythonRules, Rule, RuleSet, RuleSetBuilder, Saf
 use super::fixes::{Gain, rules_without_fix, wanted, with_more_passing};
 use super::{Cost, Halves, ImproveSettings, Lever, LeverReport, between_fences, seconds_since};
 use crate::AgentError;
-use crate::answer::name_of;
-use crate::artifact::{check_text, find_kind, path_for, spelled};
+use crate::artifact::{check_text, find_kind, mend, path_of};
 use crate::workspace::Workspace;
 
 /// Wrong answers that a model is shown.
@@ -149,8 +148,8 @@ impl Drafting<'_> {
         let workspace = self.workspace;
         let (_, kind) = find_kind(workspace, &answer.kind)?;
         let Some(prompt) = self.suite.get(&answer.prompt) else { return Ok(false) };
-        let code = spelled(workspace, &kind.name, &answer.code, &prompt.prompt)?.code;
-        let Ok(path) = path_for(workspace, &kind, &name_of(&code, &kind.name)) else { return Ok(false) };
+        let code = mend(workspace, &kind, &answer.code, &prompt.prompt)?.code;
+        let Ok(path) = path_of(workspace, &kind, &code) else { return Ok(false) };
         let rules = alone(workspace, drafted, pack, &kind.name)?;
         let checker = Checker { rules: &rules, python: None };
         let fixed = checker.fix(&path.as_str().into(), &workspace.module_of(&path), &code, Safety::Unsafe);

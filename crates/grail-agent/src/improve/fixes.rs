@@ -11,8 +11,7 @@ use grail_rules::{Rule, Safety};
 
 use super::{Cost, Failing, Halves, Lever, LeverReport, compare_on, failures, seconds_since};
 use crate::AgentError;
-use crate::answer::name_of;
-use crate::artifact::{check_with_fixes, find_kind, path_for, spelled};
+use crate::artifact::{check_with_fixes, find_kind, mend, path_of};
 use crate::workspace::Workspace;
 
 /// Rules without a fix that are told.
@@ -93,8 +92,8 @@ fn passes_with_unsafe_fixes(
 ) -> Result<Option<BTreeSet<String>>, AgentError> {
     let (_, kind) = find_kind(workspace, &answer.kind)?;
     let Some(prompt) = suite.get(&answer.prompt) else { return Ok(None) };
-    let code = spelled(workspace, &kind.name, &answer.code, &prompt.prompt)?.code;
-    let Ok(path) = path_for(workspace, &kind, &name_of(&code, &kind.name)) else { return Ok(None) };
+    let code = mend(workspace, &kind, &answer.code, &prompt.prompt)?.code;
+    let Ok(path) = path_of(workspace, &kind, &code) else { return Ok(None) };
     let (text, report) = check_with_fixes(workspace, Some(&kind.name), &path, &code, Safety::Unsafe)?;
     if !report.success || !check_code(&prompt.checks, &text).is_empty() {
         return Ok(None);
