@@ -7,7 +7,6 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -44,24 +43,27 @@ def run(options: argparse.Namespace, seed: str) -> dict:
     folder = RUNS / name
     if options.write_only:
         return unfinished(folder, seed)
-    if folder.exists():
-        sys.exit(f"error: `{folder}` is left from a run that was broken off\nhint: remove it")
     RUNS.mkdir(parents=True, exist_ok=True)
     command = [options.grail, "demo", "--full", "--folder", str(folder), "--format", "json"]
     command += ["--model", options.model, "--suite", options.suite, "--phases", str(options.phases)]
     command += ["--runtimes", os.environ.get("GRAIL_RUNTIMES", ROOT / ".grail" / "runtimes")]
     command += ["--lessons", str(options.lessons)]
     command += ["--seeds", str(options.asks), "--seed", seed, "--rounds", str(options.rounds)]
+    is_resumed = folder.exists()
+    if is_resumed:
+        command.append("--resume")
     print(f"seed {seed}: {' '.join(map(str, command[1:]))}", file=sys.stderr)
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     measured = json.loads(told)
     measured["seed"] = seed
-    measured["wall_seconds"] = time.monotonic() - begun
-    measured["cpu_seconds"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    # Of the largest process; on Linux in kilobytes.
-    measured["peak_bytes"] = after.ru_maxrss * 1024
+    measured["wall_seconds"] = sum(step["seconds"] for step in measured["steps"])
+    # What a run that was broken off had cost is not known.
+    if not is_resumed:
+        measured["cpu_seconds"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        # Of the largest process; on Linux in kilobytes.
+        measured["peak_bytes"] = after.ru_maxrss * 1024
     measured["version"] = subprocess.run([options.grail, "--version"], capture_output=True, text=True).stdout.strip()
     result.write_text(json.dumps(measured))
     return measured
@@ -115,6 +117,8 @@ def page(options: argparse.Namespace, runs: list[dict]) -> str:
     later = LATER if all(len(steps(run, "train")) > 1 for run in runs) else ""
     if any("wall_seconds" not in run for run in runs):
         later = f"{later} {UNFINISHED}".strip()
+    if any("wall_seconds" in run and "cpu_seconds" not in run for run in runs):
+        later = f"{later} {RESUMED}".strip()
     told = {"seeds": options.seeds, "asks": options.asks, "model": options.model, "suite": options.suite}
     parts = [HEAD.format(later=later, **told)]
     parts.append("## What came out\n")
@@ -176,7 +180,12 @@ def page(options: argparse.Namespace, runs: list[dict]) -> str:
     settings = steps(runs[0], "train")[0]["said"]["phase"]["hyper_parameters"]
     parts.append("Settings: " + ", ".join(f"`{name}` {value}" for name, value in settings.items() if value not in (None, False)) + ".\n")
     rows = [
-        [run["seed"], f"{run['wall_seconds'] / 60:.0f} min", f"{run['cpu_seconds'] / 60:.0f} min", f"{run['peak_bytes'] / 2**30:.1f} GiB"]
+        [
+            run["seed"],
+            f"{run['wall_seconds'] / 60:.0f} min",
+            f"{run['cpu_seconds'] / 60:.0f} min" if "cpu_seconds" in run else "–",
+            f"{run['peak_bytes'] / 2**30:.1f} GiB" if "peak_bytes" in run else "–",
+        ]
         for run in runs
         if "wall_seconds" in run
     ]
@@ -241,6 +250,7 @@ The first phase learned from lessons answered by the template model. {later} See
 LATER = """Every later phase went on from the one before, with what came of working with it:
 right answers as they were, wrong ones put right."""
 UNFINISHED = "The run was broken off; steps after that were run by themselves with the same commands, and what is not here was not measured."
+RESUMED = """The run was broken off and gone on with, so that its steps need not be those of one and the same build of Grail."""
 
 if __name__ == "__main__":
     main()

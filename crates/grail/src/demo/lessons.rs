@@ -44,6 +44,9 @@ pub(super) fn teach(show: &mut Show<'_>, intents: &[Intent]) -> anyhow::Result<(
     let title = "the work of some weeks, in fast motion";
     let command =
         format!("$ grail generate '…' --model template --yes    # {}", count(intents.len(), "sentence"));
+    if show.was_done(&command, true) {
+        return Ok(());
+    }
     let came = work(show, title, &command, intents, None)?;
     let right = came.iter().filter(|came| **came != Came::Nothing).count();
     said(show, title, command, format!("{right} of {} passed every check and were approved", intents.len()))
@@ -54,6 +57,9 @@ pub(super) fn practise(show: &mut Show<'_>, intents: &[Intent], phase: &str) -> 
     let title = "daily work with the new phase: what is wrong is put right";
     let command =
         format!("$ grail generate '…' --model phase:{phase}    # {}", count(intents.len(), "sentence"));
+    if show.was_done(&command, true) {
+        return Ok(());
+    }
     let came = work(show, title, &command, intents, Some(phase))?;
     let count = |wanted: Came| came.iter().filter(|came| **came == wanted).count();
     let (right, put_right) = (count(Came::Right), count(Came::PutRight));
@@ -65,7 +71,7 @@ pub(super) fn practise(show: &mut Show<'_>, intents: &[Intent], phase: &str) -> 
     )
 }
 
-fn said(show: &mut Show<'_>, title: &'static str, command: String, said: String) -> anyhow::Result<()> {
+fn said(show: &mut Show<'_>, title: &str, command: String, said: String) -> anyhow::Result<()> {
     show.terminal.note(format_args!("{said}"))?;
     show.done(title, command, 0, said.into());
     Ok(())
@@ -73,7 +79,7 @@ fn said(show: &mut Show<'_>, title: &'static str, command: String, said: String)
 
 fn work(
     show: &mut Show<'_>,
-    title: &'static str,
+    title: &str,
     command: &str,
     intents: &[Intent],
     phase: Option<&str>,

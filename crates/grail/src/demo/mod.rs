@@ -15,7 +15,7 @@ use std::time::Instant;
 use clap::Args;
 use grail_agent::AgentError;
 use grail_agent::models::LOCAL_PREFIX;
-use grail_flywheel::phase::Phases;
+use grail_flywheel::phase::{PhaseState, Phases};
 use grail_flywheel::suite::curriculum;
 use grail_model::local::{cache_folder, catalogue_entry, find_weights};
 use serde_json::{Value as Json, json};
@@ -29,7 +29,7 @@ use crate::table::Table;
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
 /// So many of ten lessons are for the first phase, where there are more.
-const FIRST_SHARE: usize = 8;
+const FIRST_SHARE: usize = 6;
 /// What is asked before and after.
 const INTENT: &str = "a lighthouse keeper view with name, shift and log";
 /// Lessons of the short form: enough to see what a dataset is.
@@ -58,6 +58,9 @@ pub struct Arguments {
     /// Where the sample project is made; a new or empty folder
     #[arg(long, value_name = "DIR")]
     pub folder: Option<PathBuf>,
+    /// Go on with a demo that was broken off in the folder: what was done is not done again
+    #[arg(long, requires = "folder")]
+    pub resume: bool,
     /// The model that is taught: weights by name or path
     #[arg(long, value_name = "MODEL", default_value = PUPIL, help_heading = "Full")]
     pub model: String,
@@ -91,10 +94,16 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     let pupil = arguments.full.then(|| find_pupil(&arguments.model)).transpose()?;
     let runtimes = arguments.runtimes.as_deref().map(project::find_runtimes).transpose()?;
     let started = Instant::now();
-    let root = sample_folder(arguments.folder.as_deref())?;
-    if let Some(runtimes) = &runtimes {
-        project::link_runtimes(&root, runtimes)?;
-    }
+    let root = match &arguments.folder {
+        Some(folder) if arguments.resume => begun_folder(folder)?,
+        folder => {
+            let root = sample_folder(folder.as_deref())?;
+            if let Some(runtimes) = &runtimes {
+                project::link_runtimes(&root, runtimes)?;
+            }
+            root
+        }
+    };
     let mut show = Show::new(&root, terminal)?;
     let asked = match &pupil {
         Some(model) => full(model, arguments, &mut show)?,
@@ -182,7 +191,11 @@ fn turn(
         None => ("--rounds", arguments.rounds.to_string()),
     };
     let pupil = parent.as_deref().unwrap_or(model);
-    show.grail("training", &["train", "--model", pupil, "--seed", &seed, how, &count])?;
+    let train = ["train", "--model", pupil, "--seed", &seed, how, &count];
+    // A training that was broken off goes on at its last checkpoint.
+    let goes_on = !show.is_replaying() && is_in_training(&show.root)?;
+    let train = if goes_on { &["train", "--resume"] } else { &train[..] };
+    show.grail("training", train)?;
     let asking = ["--suite", arguments.suite.as_str(), "--seeds", &seeds];
     let asked = show.grail_json(
         "prompts that were in no lesson, strictly judged",
@@ -197,6 +210,12 @@ fn turn(
     let promote = [&["promote", phase.as_str()][..], &asking].concat();
     show.grail_may_fail("promoted only if it is proven better", &promote)?;
     Ok(asked)
+}
+
+/// Whether a phase was begun and not finished.
+fn is_in_training(root: &Path) -> anyhow::Result<bool> {
+    let phases = Phases::new(root).list().map_err(AgentError::from)?;
+    Ok(phases.into_iter().flatten().any(|phase| phase.state == PhaseState::Training))
 }
 
 /// How many steps a phase was trained for.
@@ -219,7 +238,7 @@ fn begin(show: &mut Show<'_>) -> anyhow::Result<()> {
 fn tell(steps: &[Step], asked: Option<&Json>, terminal: &mut Terminal) -> anyhow::Result<()> {
     let mut table = Table::new(&["step", "seconds"]);
     for step in steps {
-        table.row(vec![step.title.to_owned(), format!("{:.1}", step.seconds)]);
+        table.row(vec![step.title.clone(), format!("{:.1}", step.seconds)]);
     }
     terminal.line(format_args!(""))?;
     lines(&table, terminal)?;
@@ -259,6 +278,16 @@ fn find_pupil(model: &str) -> anyhow::Result<String> {
         Some(entry) => entry.name.to_owned(),
         None => format!("{LOCAL_PREFIX}{}", weights.path.canonicalize()?.display()),
     })
+}
+
+/// A folder in which a demo was begun.
+fn begun_folder(folder: &Path) -> anyhow::Result<PathBuf> {
+    let journal = fs::metadata(folder.join(steps::JOURNAL));
+    if !journal.is_ok_and(|journal| journal.is_file() && journal.len() > 0) {
+        let message = format!("no demo was begun in `{}`", folder.display());
+        return Err(Failure::with_hint(message, "leave `--resume` out to begin one").into());
+    }
+    Ok(folder.canonicalize()?)
 }
 
 /// A folder with the sample project in it.

@@ -1,19 +1,25 @@
-//! Steps that are commands of Grail itself: shown with their command line, timed, and believed by their exit code.
+//! Steps that are commands of Grail itself: shown with their command line, timed, and believed by their exit code. A journal keeps what came of each, so
+//! that a demo that was broken off goes on where it was.
 
-use std::fs::File;
+use std::collections::VecDeque;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::cli::Format;
 use crate::render::{BOLD, CYAN, Failure, RESET, Terminal};
 
-/// Where steps are written as they end, in JSON format.
-const JOURNAL: &str = ".grail/demo.jsonl";
+/// Where steps are written as they end.
+pub(super) const JOURNAL: &str = ".grail/demo.jsonl";
+
+/// A training that was gone on with is the one that was begun.
+const TRAINED: &str = "$ grail train";
+const RESUMED: &str = "$ grail train --resume";
 
 /// What is shown so far.
 pub(super) struct Show<'s> {
@@ -23,41 +29,70 @@ pub(super) struct Show<'s> {
     program: PathBuf,
     /// When the last heading was shown.
     begun: Instant,
+    /// What an earlier run has done and this one has not come to.
+    known: VecDeque<Step>,
 }
 
 /// One step, and what came of it.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Step {
-    pub(super) title: &'static str,
+    pub(super) title: String,
     pub(super) command: String,
     pub(super) exit: i32,
     pub(super) seconds: f64,
     /// What the command says to machines; nothing in text format, where it is shown.
-    #[serde(skip_serializing_if = "Json::is_null")]
+    #[serde(default, skip_serializing_if = "Json::is_null")]
     pub(super) said: Json,
 }
 
 impl<'s> Show<'s> {
     pub(super) fn new(root: &Path, terminal: &'s mut Terminal) -> anyhow::Result<Self> {
         let program = std::env::current_exe()?;
-        Ok(Self { root: root.to_owned(), terminal, steps: Vec::new(), program, begun: Instant::now() })
+        let known = read_journal(root);
+        Ok(Self { root: root.to_owned(), terminal, steps: Vec::new(), program, begun: Instant::now(), known })
+    }
+
+    /// Whether a step was done before this demo was broken off. From the first on that was not, everything is done anew.
+    pub(super) fn was_done(&mut self, command: &str, needs_success: bool) -> bool {
+        let is_same = |step: &Step| {
+            step.command == command || (step.command == RESUMED && command.starts_with(TRAINED))
+        };
+        let is_known = |step: &Step| is_same(step) && (step.exit == 0 || !needs_success);
+        match self.known.pop_front() {
+            Some(step) if is_known(&step) => {
+                self.steps.push(step);
+                return true;
+            }
+            Some(_) => {
+                self.known.clear();
+                write_journal(&self.root, &self.steps, true);
+            }
+            None => {}
+        }
+        false
+    }
+
+    /// Whether there is something that was done before and is not to be done again.
+    pub(super) fn is_replaying(&self) -> bool {
+        !self.known.is_empty()
     }
 
     /// A command that has to work.
-    pub(super) fn grail(&mut self, title: &'static str, arguments: &[&str]) -> anyhow::Result<()> {
-        self.grail_may_fail(title, arguments)?;
+    pub(super) fn grail(&mut self, title: &str, arguments: &[&str]) -> anyhow::Result<()> {
+        let captured = self.terminal.format() == Format::Json;
+        self.step(title, arguments, captured, true)?;
         self.believe()
     }
 
     /// A command that may find something, or may not come to an end: that is what there is to see.
-    pub(super) fn grail_may_fail(&mut self, title: &'static str, arguments: &[&str]) -> anyhow::Result<()> {
+    pub(super) fn grail_may_fail(&mut self, title: &str, arguments: &[&str]) -> anyhow::Result<()> {
         let captured = self.terminal.format() == Format::Json;
-        self.step(title, arguments, captured)
+        self.step(title, arguments, captured, false)
     }
 
     /// A command that has to work, and whose answer is wanted as data.
-    pub(super) fn grail_json(&mut self, title: &'static str, arguments: &[&str]) -> anyhow::Result<Json> {
-        self.step(title, arguments, true)?;
+    pub(super) fn grail_json(&mut self, title: &str, arguments: &[&str]) -> anyhow::Result<Json> {
+        self.step(title, arguments, true, true)?;
         self.believe()?;
         Ok(self.steps.last().map(|step| step.said.clone()).unwrap_or_default())
     }
@@ -73,9 +108,18 @@ impl<'s> Show<'s> {
         Ok(())
     }
 
-    fn step(&mut self, title: &'static str, arguments: &[&str], captured: bool) -> anyhow::Result<()> {
+    fn step(
+        &mut self,
+        title: &str,
+        arguments: &[&str],
+        captured: bool,
+        needs_success: bool,
+    ) -> anyhow::Result<()> {
         let command =
             format!("$ grail {}", arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+        if self.was_done(&command, needs_success) {
+            return Ok(());
+        }
         self.heading(title, &command)?;
         let mut child = Command::new(&self.program);
         child.args(arguments).current_dir(&self.root).stdin(Stdio::null());
@@ -91,22 +135,11 @@ impl<'s> Show<'s> {
     }
 
     /// Keeps what came of the step that the last heading began.
-    pub(super) fn done(&mut self, title: &'static str, command: String, exit: i32, said: Json) {
+    pub(super) fn done(&mut self, title: &str, command: String, exit: i32, said: Json) {
         let seconds = self.begun.elapsed().as_secs_f64();
-        let step = Step { title, command, exit, seconds, said };
-        if self.terminal.format() == Format::Json {
-            self.journal(&step);
-        }
+        let step = Step { title: title.to_owned(), command, exit, seconds, said };
+        write_journal(&self.root, [&step], false);
         self.steps.push(step);
-    }
-
-    /// A demo may take an hour: whoever reads what it says to machines need not wait for its end. A journal that cannot be written is no
-    /// reason to stop.
-    fn journal(&self, step: &Step) {
-        let file = File::options().create(true).append(true).open(self.root.join(JOURNAL));
-        if let (Ok(mut file), Ok(line)) = (file, serde_json::to_string(step)) {
-            let _ = writeln!(file, "{line}");
-        }
     }
 
     fn believe(&self) -> anyhow::Result<()> {
@@ -117,6 +150,30 @@ impl<'s> Show<'s> {
                 Err(Failure::with_hint(message, hint).into())
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// What an earlier run did. A line that was cut short is taken out: the next one would be glued to it.
+fn read_journal(root: &Path) -> VecDeque<Step> {
+    let text = fs::read_to_string(root.join(JOURNAL)).unwrap_or_default();
+    let known: VecDeque<Step> = text.lines().map_while(|line| serde_json::from_str(line).ok()).collect();
+    if known.len() < text.lines().count() {
+        write_journal(root, &known, true);
+    }
+    known
+}
+
+/// A demo may take an hour: whoever reads what it says to machines need not wait for its end, and what was done is not lost. A journal that cannot be
+/// written is no reason to stop.
+fn write_journal<'s>(root: &Path, steps: impl IntoIterator<Item = &'s Step>, anew: bool) {
+    let path = root.join(JOURNAL);
+    let _ = path.parent().map(fs::create_dir_all);
+    let mut options = File::options();
+    let options = if anew { options.write(true).truncate(true) } else { options.append(true) };
+    if let Ok(mut file) = options.create(true).open(path) {
+        for line in steps.into_iter().filter_map(|step| serde_json::to_string(step).ok()) {
+            let _ = writeln!(file, "{line}");
         }
     }
 }

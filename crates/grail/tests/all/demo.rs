@@ -63,3 +63,31 @@ fn the_long_form_says_what_it_needs_before_it_begins() {
     ");
     assert!(!scratch.path("shop").exists());
 }
+
+#[test]
+fn a_demo_that_was_broken_off_goes_on_where_it_was() {
+    let scratch = Scratch::new(&[("other/.grail/demo.jsonl", "")]);
+    for folder in ["shop", "other"] {
+        assert_eq!(
+            scratch.run(&["demo", "--folder", folder, "--resume"]),
+            format!(
+                "! error: no demo was begun in `{folder}`\n! hint: leave `--resume` out to begin one\nexit 2\n"
+            )
+        );
+    }
+    let run = |arguments: &[&str]| {
+        let output =
+            scratch.command(&[&["demo", "--folder", "shop"][..], arguments].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&[]);
+    // The journal as a kill in the middle of its sixth line would have left it.
+    let journal = scratch.read("shop/.grail/demo.jsonl");
+    let kept: String = journal.split_inclusive('\n').take(5).collect();
+    std::fs::write(scratch.path("shop/.grail/demo.jsonl"), format!("{kept}{{\"title\": \"what")).unwrap();
+    let told = run(&["--resume"]);
+    assert!(!told.contains("grail check") && told.contains("grail events stats"), "{told}");
+    let again: Json = serde_json::from_str(&run(&["--resume", "--format", "json"])).unwrap();
+    assert_eq!(again["steps"].as_array().unwrap().len(), 8);
+}
