@@ -33,6 +33,9 @@ pub struct TrainConfig {
     /// Longer examples are left out.
     #[serde(deserialize_with = "positive")]
     pub max_tokens: Option<u64>,
+    /// One of so many examples is learned whole, of the others the beginning of the answer; only `local` can. Without it, all are learned whole.
+    #[serde(deserialize_with = "positive")]
+    pub whole_every: Option<u64>,
     /// How many layers get an adapter, from the last; without it, all.
     #[serde(deserialize_with = "positive")]
     pub layers: Option<u64>,

@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TRAINER", value_parser = trainers())]
     pub trainer: Option<TrainerName>,
     /// Go on with the training that was broken off last
-    #[arg(long, conflicts_with_all = ["trainer", "rounds", "iterations", "batch_size", "learning_rate", "rank", "scale", "seed", "max_tokens", "layers", "validate", "preferences"])]
+    #[arg(long, conflicts_with_all = ["trainer", "rounds", "iterations", "batch_size", "learning_rate", "rank", "scale", "seed", "max_tokens", "whole_every", "layers", "validate", "preferences"])]
     pub resume: bool,
     /// How often every example is seen; without it, twice
     #[arg(long, value_name = "N", conflicts_with = "iterations", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Settings")]
@@ -70,6 +70,9 @@ pub struct Arguments {
     /// Longer examples are left out
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Settings")]
     pub max_tokens: Option<u64>,
+    /// Learn one of N examples whole and of the others only the beginning, which decides what an answer is about; only `local` can
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Settings")]
+    pub whole_every: Option<u64>,
     /// How many layers get an adapter, from the last; without it, all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Settings")]
     pub layers: Option<u64>,
@@ -111,6 +114,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
             scale: arguments.scale,
             seed: arguments.seed,
             max_tokens: arguments.max_tokens,
+            whole_every: arguments.whole_every,
             layers: arguments.layers,
             validate: arguments.validate,
             preferences: arguments.preferences.then_some(true),

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use grail_flywheel::dataset::export::{ExportSettings, Layout, export};
+use grail_flywheel::dataset::export::{ExportSettings, Layout, export_part};
 use serde_json::{Value as Json, json};
 
 use super::{TrainJob, training_error};
@@ -24,7 +24,7 @@ pub(super) fn export_rows(job: &TrainJob<'_>, layout: Layout, batch: u64) -> Res
         batch: usize::try_from(batch).unwrap_or(1),
         ..ExportSettings::new(layout)
     };
-    export(job.dataset, &settings, &folder)?;
+    export_part(job.dataset, &settings, &folder, &|example| job.replay.wants(&example.id))?;
     Ok(folder)
 }
 

@@ -11,6 +11,7 @@ mod local;
 mod machine;
 mod mlx;
 mod order;
+mod replay;
 mod selection;
 mod trl;
 
@@ -32,6 +33,7 @@ use crate::workspace::Workspace;
 pub use local::LocalTrainer;
 pub use mlx::MlxTrainer;
 pub use order::{TrainOrder, TrainSettings};
+pub use replay::Replay;
 pub use trl::TrlTrainer;
 
 /// Fewer rows teach nothing but themselves.
@@ -50,6 +52,8 @@ pub trait Trainer {
 #[derive(Clone, Debug)]
 pub struct TrainJob<'j> {
     pub dataset: &'j Dataset,
+    /// What of it is learned.
+    pub replay: &'j Replay,
     /// A `.gguf` file, or a folder with `.safetensors` files.
     pub weights: &'j Path,
     /// An adapter to begin with.
@@ -119,6 +123,7 @@ pub fn train(
     let _lock = lock(&folder, &phase.id)?;
     let job = TrainJob {
         dataset: &dataset,
+        replay: &plan.replay,
         weights: &plan.choice.settings.weights,
         adapter: plan.choice.settings.adapter.as_deref(),
         data: &folder.join("data"),

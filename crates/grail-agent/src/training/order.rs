@@ -6,7 +6,7 @@ use grail_model::local::CATALOGUE;
 use grail_project::{TrainConfig, TrainerName};
 use serde::{Deserialize, Serialize};
 
-use super::training_error;
+use super::{Replay, training_error};
 use crate::AgentError;
 use crate::models::{LocalChoice, PHASE_PREFIX, local_choice, phase_choice};
 use crate::workspace::Workspace;
@@ -41,6 +41,9 @@ pub struct TrainSettings {
     pub scale: f64,
     pub seed: u64,
     pub max_tokens: u64,
+    /// One of so many examples is learned whole, of the others the beginning.
+    #[serde(default = "all_whole")]
+    pub whole_every: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,12 +59,18 @@ pub struct TrainSettings {
     pub threads: Option<u64>,
 }
 
+/// What phases were trained with that do not say.
+fn all_whole() -> u64 {
+    1
+}
+
 /// Everything that is decided before the first step.
 pub(super) struct Plan {
     pub(super) choice: LocalChoice,
     pub(super) dataset: String,
     pub(super) trainer: TrainerName,
     pub(super) settings: TrainSettings,
+    pub(super) replay: Replay,
     /// The phase that is gone on with.
     pub(super) phase: Option<Phase>,
 }
@@ -83,12 +92,13 @@ impl TrainOrder<'_> {
         // An adapter that is gone on with has its measures.
         let parent =
             choice.phase.as_deref().map(|id| Phases::new(&workspace.project.root).get(id)).transpose()?;
+        let replay = Replay::after(parent.as_ref(), &dataset, &workspace.project.root)?;
         let parent = parent.and_then(|phase| TrainSettings::of_phase(&phase));
         if let Some(parent) = &parent {
             check_measures(name, &self.wishes, parent)?;
         }
-        let settings = TrainSettings::new(&self.wishes, config, trainer, rows, parent.as_ref());
-        Ok(Plan { choice, dataset: dataset.manifest.hash, trainer, settings, phase: None })
+        let settings = TrainSettings::new(&self.wishes, config, trainer, replay.count(rows), parent.as_ref());
+        Ok(Plan { choice, dataset: dataset.manifest.hash, trainer, settings, replay, phase: None })
     }
 
     /// The phase that was broken off last, just as it was begun.
@@ -121,9 +131,13 @@ impl TrainOrder<'_> {
             }
         };
         let trainer = TrainerName::ALL.into_iter().find(|trainer| trainer.name() == phase.trainer);
+        let root = &workspace.project.root;
+        let hash = phase.dataset.clone().ok_or_else(|| broken("dataset"))?;
+        let replay = Replay::after(parent.as_ref(), &open_dataset(root, Some(&hash))?, root)?;
         Ok(Plan {
             choice,
-            dataset: phase.dataset.clone().ok_or_else(|| broken("dataset"))?,
+            replay,
+            dataset: hash,
             trainer: trainer.ok_or_else(|| broken("trainer"))?,
             settings: TrainSettings::of_phase(&phase).ok_or_else(|| broken("settings"))?,
             phase: Some(phase),
@@ -180,6 +194,11 @@ impl TrainSettings {
             scale: wishes.scale.or(parent.map(|parent| parent.scale)).or(config.scale).unwrap_or(20.0),
             seed: wishes.seed.or(config.seed).unwrap_or(0),
             max_tokens: wishes.max_tokens.or(config.max_tokens).unwrap_or(768),
+            whole_every: wishes
+                .whole_every
+                .or(config.whole_every)
+                .filter(|_| trainer == TrainerName::Local)
+                .unwrap_or_else(all_whole),
             layers: measure(wishes.layers, config.layers, parent.and_then(|parent| parent.layers)),
             warmup: wishes.warmup.or(config.warmup),
             checkpoint_every: wishes.checkpoint_every.or(config.checkpoint_every),

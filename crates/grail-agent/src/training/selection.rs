@@ -78,13 +78,13 @@ struct Score {
     valid_loss: Option<f64>,
 }
 
-/// The place of the best. Few prompts cannot tell checkpoints apart that differ by less than one standard error: of those, the one that is least
+/// The place of the best. Few prompts cannot tell checkpoints apart that differ by less than two standard errors: of those, the one that is least
 /// surprised by the right answers counts. Of equals the later one does: it has seen more.
 fn best(scores: &[Score], of: usize) -> Option<usize> {
     let highest = scores.iter().map(|score| score.right).max()?;
     let share = highest as f64 / of.max(1) as f64;
     let error = (share * (1.0 - share) * of as f64).sqrt();
-    let is_as_good = |score: &Score| score.right as f64 + error >= highest as f64;
+    let is_as_good = |score: &Score| score.right as f64 + 2.0 * error >= highest as f64;
     let mut candidates: Vec<(usize, Score)> =
         scores.iter().copied().enumerate().filter(|(_, score)| is_as_good(score)).collect();
     if candidates.iter().any(|(_, score)| score.valid_loss.is_none()) {

@@ -17,6 +17,8 @@ const RARE_FIELDS: usize = 5;
 const RARE_WORDS: usize = RARE_FIELDS + 2;
 /// How far apart the rare words are that follow each other: they are sorted, and neighbours are alike. A prime that does not divide their number.
 const STRIDE: usize = 1_009;
+/// How far apart wordings are that follow each other: neighbours were written in one sitting. A prime that does not divide their number.
+const WORDING_STRIDE: usize = 101;
 /// Of how many syllables a word is coined.
 const SYLLABLES: usize = 2;
 /// One of so many intents has something said before it, and one of so many something after it.
@@ -113,7 +115,7 @@ fn intent(
 ) -> Intent {
     // Every kind goes through the things in an order of its own; a prime that does not divide their number meets all of them.
     let (mut thing, mut pool) = things[(number * 37 + place * 11) % things.len()];
-    let wording = (number + number / things.len()) % kind.wordings.len();
+    let wording = (number * WORDING_STRIDE + number / things.len()) % kind.wordings.len();
     let mut draws = Draws::new((place * 10_000 + number) as u64);
     let mut draw = |words: &[String]| words[draws.below(words.len())].clone();
     // A word that is said often is learned, and then it need not be copied: all have had their turn before one comes again.
@@ -298,6 +300,8 @@ fn worded(
         .replace("{things}", &several)
         .replace("{thing}", thing)
         .replace("{id}", &format!("{{{}_id}}", thing.replace(' ', "_")))
+        .replace("{first}", fields.first().map(String::as_str).unwrap_or_default())
+        .replace("{rest}", &lists.prose.tell(fields.get(1..).unwrap_or_default()))
         .replace("{Fields}", &capitalised(&prose))
         .replace("{fields}", &prose)
         .replace("{list}", &lists.list.tell(fields))

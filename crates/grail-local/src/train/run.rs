@@ -27,6 +27,8 @@ use crate::{LocalError, Result, identity};
 /// Rows that go through the network at once, unless one sequence has more. A step of more rows is done in parts, which changes nothing but
 /// the memory it takes.
 const ROWS_AT_ONCE: usize = 768;
+/// More examples would make the loss that is told at a checkpoint little truer, and take minutes.
+const VALID_EXAMPLES: usize = 64;
 
 /// What a step learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -125,8 +127,19 @@ struct Plan {
 }
 
 enum Batches {
-    Examples(Vec<Weighted<Sample>>),
+    Examples {
+        whole: Vec<Weighted<Sample>>,
+        /// The beginnings of all of them, where not all are learned whole.
+        beginnings: Vec<Weighted<Sample>>,
+    },
     Preferences(Vec<Weighted<Pair>>),
+}
+
+/// An item of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Choice {
+    index: usize,
+    is_whole: bool,
 }
 
 /// What a step did.
@@ -169,7 +182,8 @@ impl<'a> Run<'a> {
             [left_out(examples.as_ref()), left_out(pairs.as_ref()), left_out(valid.as_ref())]
                 .into_iter()
                 .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let valid = valid.map(|loaded| loaded.items).unwrap_or_default();
+        let mut valid = valid.map(|loaded| loaded.items).unwrap_or_default();
+        valid.truncate(VALID_EXAMPLES);
         let counts = (
             examples.as_ref().map_or(0, |loaded| loaded.items.len()),
             pairs.as_ref().map_or(0, |loaded| loaded.items.len()),
@@ -291,7 +305,7 @@ impl<'a> Run<'a> {
         if step == 0 {
             *optimizer = Optimizer::new(adapter.zeros(), settings.weight_decay);
         }
-        let chosen = chosen(plan.batches.len(), settings.batch_size, step, settings.seed, plan.first_step);
+        let chosen = chosen(plan.batches.len(), settings, step, plan.first_step);
         let parts = plan.batches.parts(&chosen);
         let total: f64 = plan.batches.total(&chosen);
         let mut gradients = adapter.zeros();
@@ -300,7 +314,7 @@ impl<'a> Run<'a> {
             let sequences = Sequences::of(part.samples);
             let trace = network.forward(adapter, &sequences)?;
             let Objective { loss: part_loss, importance } = match plan.batches {
-                Batches::Examples(_) => {
+                Batches::Examples { .. } => {
                     objective::examples(&trace.losses, &sequences.answer_ranges, &part.weights, total)
                 }
                 Batches::Preferences(_) => objective::pairs(
@@ -331,8 +345,7 @@ impl<'a> Run<'a> {
         }
         let total = objective::example_total(self.valid.iter().map(|one| (&one.item, one.weight)));
         let mut loss = 0.0;
-        let all: Vec<usize> = (0..self.valid.len()).collect();
-        for part in parts(&self.valid, &all, |sample| vec![sample]) {
+        for part in parts(&self.valid, |sample| vec![sample]) {
             let sequences = Sequences::of(part.samples);
             let losses = self.network.losses(&self.adapter, &sequences)?;
             loss += objective::examples(&losses, &sequences.answer_ranges, &part.weights, total).loss;
@@ -354,14 +367,14 @@ impl<'a> Run<'a> {
 impl Batches {
     fn stage(&self) -> Stage {
         match self {
-            Batches::Examples(_) => Stage::Examples,
+            Batches::Examples { .. } => Stage::Examples,
             Batches::Preferences(_) => Stage::Preferences,
         }
     }
 
     fn len(&self) -> usize {
         match self {
-            Batches::Examples(items) => items.len(),
+            Batches::Examples { whole, .. } => whole.len(),
             Batches::Preferences(items) => items.len(),
         }
     }
@@ -372,7 +385,7 @@ impl Batches {
 
     fn samples(&self) -> Box<dyn Iterator<Item = &Sample> + '_> {
         match self {
-            Batches::Examples(items) => Box::new(items.iter().map(|one| &one.item)),
+            Batches::Examples { whole, .. } => Box::new(whole.iter().map(|one| &one.item)),
             Batches::Preferences(items) => {
                 Box::new(items.iter().flat_map(|one| [&one.item.chosen, &one.item.rejected]))
             }
@@ -380,20 +393,39 @@ impl Batches {
     }
 
     /// The denominator of a step.
-    fn total(&self, chosen: &[usize]) -> f64 {
+    fn total(&self, chosen: &[Choice]) -> f64 {
         match self {
-            Batches::Examples(items) => objective::example_total(
-                chosen.iter().map(|index| (&items[*index].item, items[*index].weight)),
+            Batches::Examples { whole, beginnings } => objective::example_total(
+                chosen
+                    .iter()
+                    .map(|choice| choice.of(whole, beginnings))
+                    .map(|example| (&example.item, example.weight)),
             ),
-            Batches::Preferences(items) => chosen.iter().map(|index| f64::from(items[*index].weight)).sum(),
+            Batches::Preferences(items) => {
+                chosen.iter().map(|choice| f64::from(items[choice.index].weight)).sum()
+            }
         }
     }
 
-    fn parts(&self, chosen: &[usize]) -> Vec<Part<'_>> {
+    fn parts(&self, chosen: &[Choice]) -> Vec<Part<'_>> {
         match self {
-            Batches::Examples(items) => parts(items, chosen, |sample| vec![sample]),
-            Batches::Preferences(items) => parts(items, chosen, |pair| vec![&pair.chosen, &pair.rejected]),
+            Batches::Examples { whole, beginnings } => {
+                parts(chosen.iter().map(|choice| choice.of(whole, beginnings)), |sample| vec![sample])
+            }
+            Batches::Preferences(items) => parts(chosen.iter().map(|choice| &items[choice.index]), |pair| {
+                vec![&pair.chosen, &pair.rejected]
+            }),
         }
+    }
+}
+
+impl Choice {
+    fn of<'a>(
+        self,
+        whole: &'a [Weighted<Sample>],
+        beginnings: &'a [Weighted<Sample>],
+    ) -> &'a Weighted<Sample> {
+        if self.is_whole { &whole[self.index] } else { &beginnings[self.index] }
     }
 }
 
@@ -404,15 +436,14 @@ struct Part<'a> {
     weights: Vec<f32>,
 }
 
-fn parts<'a, T>(
-    items: &'a [Weighted<T>],
-    chosen: &[usize],
+fn parts<'a, T: 'a>(
+    items: impl IntoIterator<Item = &'a Weighted<T>>,
     samples: impl Fn(&'a T) -> Vec<&'a Sample>,
 ) -> Vec<Part<'a>> {
     let mut parts: Vec<Part> = vec![];
     let mut rows = usize::MAX;
-    for index in chosen {
-        let samples = samples(&items[*index].item);
+    for item in items {
+        let samples = samples(&item.item);
         let more: usize = samples.iter().map(|sample| sample.rows()).sum();
         if rows.saturating_add(more) > ROWS_AT_ONCE || parts.is_empty() {
             parts.push(Part::default());
@@ -421,14 +452,16 @@ fn parts<'a, T>(
         rows += more;
         if let Some(part) = parts.last_mut() {
             part.samples.extend(samples);
-            part.weights.push(items[*index].weight);
+            part.weights.push(item.weight);
         }
     }
     parts
 }
 
-/// The items of a step. Every round over all items is shuffled anew; a step may take the end of one round and the beginning of the next.
-fn chosen(items: usize, batch: usize, step: usize, seed: u64, first_step: usize) -> Vec<usize> {
+/// The items of a step. Every round over all items is shuffled anew; a step may take the end of one round and the beginning of the next. Whole
+/// ones come at regular intervals, so that no step costs much more than another.
+fn chosen(items: usize, settings: &Settings, step: usize, first_step: usize) -> Vec<Choice> {
+    let Settings { batch_size: batch, seed, whole_every, .. } = *settings;
     let mut chosen = Vec::with_capacity(batch);
     let mut order: (usize, Vec<usize>) = (usize::MAX, vec![]);
     for index in step * batch..(step + 1) * batch {
@@ -437,7 +470,7 @@ fn chosen(items: usize, batch: usize, step: usize, seed: u64, first_step: usize)
             order = (round, (0..items).collect());
             Random::new(seed, &format!("order {first_step} {round}")).shuffle(&mut order.1);
         }
-        chosen.push(order.1[place]);
+        chosen.push(Choice { index: order.1[place], is_whole: index % whole_every == 0 });
     }
     chosen
 }
@@ -451,7 +484,13 @@ fn plan(settings: &Settings, examples: Option<Loaded<Sample>>, pairs: Option<Loa
     let mut first_step = 0;
     if let Some(examples) = examples {
         let schedule = schedule(settings.learning_rate, settings.iterations, settings.warmup);
-        stages.push(Plan { batches: Batches::Examples(examples.items), first_step, schedule });
+        let begun = |one: &Weighted<Sample>| Weighted {
+            item: one.item.beginning(settings.beginning_tokens),
+            weight: one.weight,
+        };
+        let whole = examples.items;
+        let beginnings = if settings.whole_every > 1 { whole.iter().map(begun).collect() } else { vec![] };
+        stages.push(Plan { batches: Batches::Examples { whole, beginnings }, first_step, schedule });
         first_step = settings.iterations;
     }
     if let Some(pairs) = pairs {
@@ -483,10 +522,13 @@ fn fingerprint(settings: &Settings, model: &str, stages: &[Plan]) -> String {
         settings;
     let numbers = (seed, rank, scale, clip, layers, weight_decay, batch_size, preference_weight);
     hash.update(format!("{numbers:?} {:?}", settings.adapter));
+    if settings.whole_every > 1 {
+        hash.update(format!("{} {}", settings.whole_every, settings.beginning_tokens));
+    }
     for plan in stages {
         hash.update(format!("{:?} {:?}", plan.batches.stage(), plan.schedule));
         let weights: Vec<f32> = match &plan.batches {
-            Batches::Examples(items) => items.iter().map(|one| one.weight).collect(),
+            Batches::Examples { whole, .. } => whole.iter().map(|one| one.weight).collect(),
             Batches::Preferences(items) => items.iter().map(|one| one.weight).collect(),
         };
         hash.update(format!("{weights:?}"));

@@ -17,6 +17,12 @@ impl Sample {
         self.tokens.len() - self.answer
     }
 
+    /// The same with no more of its answer than so many tokens.
+    pub fn beginning(&self, answer_tokens: usize) -> Sample {
+        let end = self.answer.saturating_add(answer_tokens).min(self.tokens.len());
+        Sample { tokens: self.tokens[..end].to_vec(), answer: self.answer }
+    }
+
     /// Tokens that go through the network: the last one is only predicted.
     pub fn rows(&self) -> usize {
         self.tokens.len() - 1

@@ -44,6 +44,13 @@ pub struct Settings {
     /// Examples with more tokens are left out, and counted.
     #[serde(default = "default_max_tokens")]
     pub max_tokens: usize,
+    /// One of so many examples is learned whole, of the others only the beginning of the answer: it decides what the rest is about, and costs a
+    /// fraction of it. With 1 all are learned whole.
+    #[serde(default = "default_whole_every")]
+    pub whole_every: usize,
+    /// How many tokens of an answer are its beginning.
+    #[serde(default = "default_beginning_tokens")]
+    pub beginning_tokens: usize,
     /// Steps until the learning rate is reached; a tenth of the iterations if it is not said.
     #[serde(default)]
     pub warmup: Option<usize>,
@@ -102,6 +109,14 @@ fn default_max_tokens() -> usize {
     512
 }
 
+fn default_whole_every() -> usize {
+    1
+}
+
+fn default_beginning_tokens() -> usize {
+    64
+}
+
 fn default_clip() -> f64 {
     1.0
 }
@@ -127,6 +142,8 @@ impl Settings {
             iterations: default_iterations(),
             batch_size: default_batch_size(),
             max_tokens: default_max_tokens(),
+            whole_every: default_whole_every(),
+            beginning_tokens: default_beginning_tokens(),
             warmup: None,
             clip: default_clip(),
             checkpoint_every: None,
@@ -159,6 +176,8 @@ impl Settings {
             ("iterations", self.iterations, 1 << 30),
             ("batch_size", self.batch_size, 1 << 16),
             ("max_tokens", self.max_tokens, 1 << 20),
+            ("whole_every", self.whole_every, 1 << 20),
+            ("beginning_tokens", self.beginning_tokens, 1 << 20),
             ("layers", self.layers.unwrap_or(1), 1 << 20),
             ("checkpoint_every", self.checkpoint_every.unwrap_or(1), usize::MAX),
             ("threads", self.threads.unwrap_or(1), 1 << 10),

@@ -125,6 +125,39 @@ fn weights_change_what_is_learned() {
 }
 
 #[test]
+fn of_most_examples_only_the_beginning_is_learned() {
+    let mut scene = Scene::new(&rows(9));
+    scene.settings.whole_every = 3;
+    scene.settings.beginning_tokens = 2;
+    let (_, events) = scene.run();
+    let tokens = |event: &Event| if let Event::Step { tokens, .. } = event { Some(*tokens) } else { None };
+    let steps: Vec<u64> = events.iter().filter_map(tokens).collect();
+    let whole: Vec<u64> = Scene::new(&rows(9)).run().1.iter().filter_map(tokens).collect();
+    // Every step has one whole example and two beginnings.
+    assert_eq!(steps.len(), whole.len());
+    assert!(steps.iter().zip(&whole).all(|(some, all)| some < all), "{steps:?} of {whole:?}");
+    let spread = steps.iter().max().unwrap() - steps.iter().min().unwrap();
+    assert!(spread <= 6, "{steps:?}");
+
+    scene.settings.whole_every = 0;
+    assert_eq!(
+        scene.refusal(),
+        "the setting `whole_every` cannot be used for training: it is 0, and must be at least 1 and at most 1048576"
+    );
+}
+
+#[test]
+fn beginnings_that_are_no_shorter_are_the_same_run() {
+    let [whole, long] = [1, 3].map(|whole_every| {
+        let mut scene = Scene::new(&rows(9));
+        scene.settings.whole_every = whole_every;
+        scene.settings.beginning_tokens = 1000;
+        losses(&scene.run().1)
+    });
+    assert_eq!(whole, long);
+}
+
+#[test]
 fn a_killed_run_goes_on_as_if_nothing_had_happened() {
     let whole = Scene::new(&rows(10));
     let pairs = pairs(whole.folder.path());

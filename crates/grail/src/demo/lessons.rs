@@ -26,7 +26,7 @@ use crate::progress::Progress;
 use crate::render::count;
 
 /// So many are asked at once: a local model answers them together.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 24;
 
 /// What came of one sentence.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,9 @@ use crate::table::Table;
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
 /// So many of ten lessons are for the first phase, where there are more.
-const FIRST_SHARE: usize = 6;
+const FIRST_SHARE: usize = 7;
+/// So many examples make a step of training, and one of them is learned whole.
+const IN_A_STEP: &str = "3";
 /// What is asked before and after.
 const INTENT: &str = "a lighthouse keeper view with name, shift and log";
 /// Lessons of the short form: enough to see what a dataset is.
@@ -73,7 +75,7 @@ pub struct Arguments {
     /// What answers are checked for types and rendered with: a folder that `scripts/runtimes` of Grail's repository has filled
     #[arg(long, value_name = "DIR", help_heading = "Full")]
     pub runtimes: Option<PathBuf>,
-    /// How often the first phase sees every example; later ones, which go on from it, make half as many steps
+    /// How often a phase sees every example that is new to it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Full")]
     pub rounds: u64,
     /// How many steps of training, instead of rounds
@@ -179,19 +181,18 @@ fn turn(
     // What decides is the suite, so little is kept back.
     show.grail(
         "a dataset of it: judged again, told once, split without a leak",
-        &["dataset", "build", "--no-types", "--valid", "0.05", "--test", "0.05"],
+        &["dataset", "build", "--no-types", "--valid", "0.04", "--test", "0.01"],
     )?;
     let parent = before.map(|number| format!("phase:p{number}"));
     let [seeds, seed] = [arguments.seeds, arguments.seed].map(|number| number.to_string());
-    // Whoever goes on has seen most of it.
-    let half =
-        before.map(|number| steps_of(&show.root, &format!("p{number}"))).transpose()?.map(|steps| steps / 2);
-    let (how, count) = match arguments.iterations.or(half) {
+    let (how, count) = match arguments.iterations {
         Some(count) => ("--iterations", count.to_string()),
         None => ("--rounds", arguments.rounds.to_string()),
     };
     let pupil = parent.as_deref().unwrap_or(model);
+    // Sentences are what is hard: twice as many are read if of most answers only the first lines are learned.
     let train = ["train", "--model", pupil, "--seed", &seed, how, &count];
+    let train = [&train[..], &["--batch-size", IN_A_STEP, "--whole-every", IN_A_STEP]].concat();
     // A training that was broken off goes on at its last checkpoint.
     let goes_on = !show.is_replaying() && is_in_training(&show.root)?;
     let train = if goes_on { &["train", "--resume"] } else { &train[..] };
@@ -216,12 +217,6 @@ fn turn(
 fn is_in_training(root: &Path) -> anyhow::Result<bool> {
     let phases = Phases::new(root).list().map_err(AgentError::from)?;
     Ok(phases.into_iter().flatten().any(|phase| phase.state == PhaseState::Training))
-}
-
-/// How many steps a phase was trained for.
-fn steps_of(root: &Path, phase: &str) -> anyhow::Result<u64> {
-    let phase = Phases::new(root).get(phase).map_err(AgentError::from)?;
-    Ok(phase.hyper_parameters["iterations"].as_u64().unwrap_or_default().max(2))
 }
 
 /// What both forms begin with.
@@ -282,8 +277,7 @@ fn find_pupil(model: &str) -> anyhow::Result<String> {
 
 /// A folder in which a demo was begun.
 fn begun_folder(folder: &Path) -> anyhow::Result<PathBuf> {
-    let journal = fs::metadata(folder.join(steps::JOURNAL));
-    if !journal.is_ok_and(|journal| journal.is_file() && journal.len() > 0) {
+    if steps::read_journal(folder).is_empty() {
         let message = format!("no demo was begun in `{}`", folder.display());
         return Err(Failure::with_hint(message, "leave `--resume` out to begin one").into());
     }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -16,6 +16,9 @@ use crate::render::{BOLD, CYAN, Failure, RESET, Terminal};
 
 /// Where steps are written as they end.
 pub(super) const JOURNAL: &str = ".grail/demo.jsonl";
+
+/// What steps say is kept whole, whole evaluations among it; more than this no demo says.
+const MOST_JOURNAL_BYTES: u64 = 256 << 20;
 
 /// A training that was gone on with is the one that was begun.
 const TRAINED: &str = "$ grail train";
@@ -154,11 +157,15 @@ impl<'s> Show<'s> {
     }
 }
 
-/// What an earlier run did. A line that was cut short is taken out: the next one would be glued to it.
-fn read_journal(root: &Path) -> VecDeque<Step> {
-    let text = fs::read_to_string(root.join(JOURNAL)).unwrap_or_default();
+/// What an earlier run did; nothing if that is no journal. A line that was cut short is taken out: the next one would be glued to it.
+pub(super) fn read_journal(root: &Path) -> VecDeque<Step> {
+    let file = File::open(root.join(JOURNAL)).ok().filter(|file| {
+        file.metadata().is_ok_and(|journal| journal.is_file() && journal.len() <= MOST_JOURNAL_BYTES)
+    });
+    let text =
+        file.and_then(|file| io::read_to_string(file.take(MOST_JOURNAL_BYTES)).ok()).unwrap_or_default();
     let known: VecDeque<Step> = text.lines().map_while(|line| serde_json::from_str(line).ok()).collect();
-    if known.len() < text.lines().count() {
+    if !known.is_empty() && known.len() < text.lines().count() {
         write_journal(root, &known, true);
     }
     known

@@ -66,8 +66,9 @@ fn the_long_form_says_what_it_needs_before_it_begins() {
 
 #[test]
 fn a_demo_that_was_broken_off_goes_on_where_it_was() {
-    let scratch = Scratch::new(&[("other/.grail/demo.jsonl", "")]);
-    for folder in ["shop", "other"] {
+    let scratch =
+        Scratch::new(&[("other/.grail/demo.jsonl", ""), ("third/.grail/demo.jsonl", "[1, 2]\nno journal\n")]);
+    for folder in ["shop", "other", "third"] {
         assert_eq!(
             scratch.run(&["demo", "--folder", folder, "--resume"]),
             format!(
@@ -75,6 +76,7 @@ fn a_demo_that_was_broken_off_goes_on_where_it_was() {
             )
         );
     }
+    assert_eq!(scratch.read("third/.grail/demo.jsonl"), "[1, 2]\nno journal\n");
     let run = |arguments: &[&str]| {
         let output =
             scratch.command(&[&["demo", "--folder", "shop"][..], arguments].concat()).output().unwrap();

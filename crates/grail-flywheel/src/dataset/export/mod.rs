@@ -131,9 +131,21 @@ pub fn export(
     settings: &ExportSettings,
     output: &Path,
 ) -> Result<ExportReport, FlywheelError> {
+    export_part(dataset, settings, output, &|_| true)
+}
+
+/// The same with only those examples in `train` that are wanted.
+pub fn export_part(
+    dataset: &Dataset,
+    settings: &ExportSettings,
+    output: &Path,
+    is_wanted: &dyn Fn(&Example) -> bool,
+) -> Result<ExportReport, FlywheelError> {
     check_settings(settings)?;
     let parent = check_output(output)?;
-    let splits = [("train", dataset.train()?), ("valid", dataset.valid()?), ("test", dataset.test()?)];
+    let mut train = dataset.train()?;
+    train.retain(is_wanted);
+    let splits = [("train", train), ("valid", dataset.valid()?), ("test", dataset.test()?)];
     let staged = tempfile::Builder::new()
         .prefix(".grail-export-")
         .tempdir_in(&parent)
