@@ -1,6 +1,6 @@
 //! Names that exist. In the Python that a model writes, a name in the braces of a template, behind the `=` of an argument or in the annotations of a
-//! function is one that the answer has written before, or a built-in one. And what no Python can be is not written: two names in a row, a bracket that
-//! closes another one, a parameter that is there already.
+//! function is one that the answer has written before, or a built-in one; so is what a class of the answer is made with, and its keywords are the fields
+//! of that class. And what no Python can be is not written: two names in a row, a bracket that closes another one, a parameter that is there already.
 //!
 //! A small model writes a rare word right four times and slips at the fifth (`spit_ valve`); what it may not write, it does not get wrong. Only places
 //! are held where a name that nobody gives is an error whatever the program means, as far as that can be told from left to right: nested templates
@@ -59,8 +59,24 @@ pub struct Names {
     /// What the function under way takes so far, and whether a lone star is among it.
     parameters: Vec<Vec<u8>>,
     has_star: bool,
+    /// Nothing but blanks is in the line so far, and so many.
+    is_line_new: bool,
+    indent: usize,
+    /// The word that is being written is the first of its line.
+    is_first: bool,
+    /// Classes that are made with their fields and nothing else, as far as the answer says.
+    records: Vec<Record>,
+    /// The last of them is under way.
+    is_in_record: bool,
     /// No Python goes on like that.
     is_broken: bool,
+}
+
+/// A class without a constructor of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Record {
+    name: Vec<u8>,
+    fields: BTreeSet<Vec<u8>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +104,8 @@ enum TextForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bracket {
     Call,
+    /// The making of a record, by its place among them.
+    Making(usize),
     Parameters,
     Generic,
     Other,
@@ -113,6 +131,11 @@ impl Default for Names {
             is_second: false,
             parameters: Vec::new(),
             has_star: false,
+            is_line_new: true,
+            indent: 0,
+            is_first: false,
+            records: Vec::new(),
+            is_in_record: false,
             is_broken: false,
         }
     }
@@ -187,7 +210,10 @@ impl Names {
         let is_outer = self.open.iter().filter(|open| matches!(open, Open::Text { .. })).count() == 1;
         match self.open.last() {
             Some(Open::Field { is_format }) => !is_format && is_outer && self.before[1] == b'{',
-            Some(Open::Bracket(Bracket::Call, _)) => self.before[1] == b'=' && is_part(self.before[0]),
+            Some(Open::Bracket(Bracket::Making(_), _)) if matches!(self.before[1], b'(' | b',') => true,
+            Some(Open::Bracket(Bracket::Call | Bracket::Making(_), _)) => {
+                self.before[1] == b'=' && is_part(self.before[0])
+            }
             Some(Open::Bracket(Bracket::Parameters, _)) => self.before[1] == b':',
             Some(Open::Bracket(Bracket::Generic, _)) => matches!(self.before[1], b'[' | b','),
             Some(Open::Bracket(Bracket::Other, _) | Open::Text { .. }) => false,
@@ -218,6 +244,8 @@ impl Names {
                 let last = &self.last_words[1];
                 let leads = LEADING.split_ascii_whitespace().any(|word| word.as_bytes() == last);
                 self.is_second = self.is_behind_word && !leads;
+                self.is_first = self.is_line_new;
+                self.is_line_new = false;
             }
             self.word.push(byte);
             let word = self.word.as_slice();
@@ -229,6 +257,12 @@ impl Names {
             self.end_word(byte);
         }
         self.push_mark(byte, ended);
+        match byte {
+            b'\n' if self.open.is_empty() => (self.is_line_new, self.indent) = (true, 0),
+            b' ' if self.is_line_new => self.indent += 1,
+            _ if byte.is_ascii_whitespace() => {}
+            _ => self.is_line_new = false,
+        }
         if !byte.is_ascii_whitespace() {
             self.before = [self.before[1], byte];
         }
@@ -250,7 +284,16 @@ impl Names {
         let word = std::mem::take(&mut self.word);
         let is_attribute = self.before[1] == b'.';
         // `name=` in a call says what the other side calls it.
-        let is_keyword = next == b'=' && matches!(self.open.last(), Some(Open::Bracket(Bracket::Call, _)));
+        let is_keyword = next == b'='
+            && match self.open.last() {
+                Some(Open::Bracket(Bracket::Making(place), _)) => {
+                    self.is_broken |=
+                        self.records.get(*place).is_some_and(|record| !record.fields.contains(&word));
+                    true
+                }
+                open => matches!(open, Some(Open::Bracket(Bracket::Call, _))),
+            };
+        self.end_record_word(&word, next);
         self.is_broken |= self.is_second && !FOLLOWING.iter().any(|it| it.as_bytes() == word);
         if matches!(self.open.last(), Some(Open::Bracket(Bracket::Parameters, _)))
             && matches!(self.before[1], b'(' | b',' | b'*')
@@ -266,6 +309,32 @@ impl Names {
         self.is_held = false;
     }
 
+    /// Keeps account of classes and their fields.
+    fn end_record_word(&mut self, word: &[u8], next: u8) {
+        let is_after = |keyword: &[u8]| self.last_words[1] == keyword;
+        if is_after(b"class") {
+            self.records.retain(|record| record.name != word);
+            self.records.push(Record { name: word.to_owned(), fields: BTreeSet::new() });
+            self.is_in_record = true;
+            return;
+        }
+        if !self.is_in_record {
+            return;
+        }
+        if is_after(b"def") {
+            // Who has a constructor is made as that says.
+            if word == b"__init__" {
+                self.records.pop();
+            }
+            self.is_in_record = word != b"__init__" && self.indent > 0;
+        } else if self.is_first && next == b':' && self.open.is_empty() {
+            let is_field = !LEADING.split_ascii_whitespace().any(|keyword| keyword.as_bytes() == word);
+            if let Some(record) = self.records.last_mut().filter(|_| is_field) {
+                record.fields.insert(word.to_owned());
+            }
+        }
+    }
+
     fn push_mark(&mut self, byte: u8, follows_word: bool) {
         let last_word = str::from_utf8(&self.last_words[1]).unwrap_or_default();
         match byte {
@@ -277,9 +346,19 @@ impl Names {
             }
             b'#' => self.is_comment = true,
             b'(' => {
+                let is_attribute = self.before[0] == b'.';
+                let record = self.records.iter().position(|record| {
+                    record.name == last_word.as_bytes() && !record.fields.is_empty() && !is_attribute
+                });
                 let bracket = match follows_word {
                     true if self.last_words[0] == b"def" => Bracket::Parameters,
-                    true => Bracket::Call,
+                    true if self.last_words[0] == b"class" => {
+                        // What it inherits, it is made with as well.
+                        self.records.pop();
+                        self.is_in_record = false;
+                        Bracket::Call
+                    }
+                    true => record.map_or(Bracket::Call, Bracket::Making),
                     false => Bracket::Other,
                 };
                 if bracket == Bracket::Parameters {
@@ -307,6 +386,9 @@ impl Names {
                 self.is_broken |= !closes;
             }
             b',' => self.push_star(byte),
+            b':' if matches!(self.open.last(), Some(Open::Bracket(Bracket::Making(_), _))) => {
+                self.is_broken |= !self.last_words.iter().any(|word| word == b"lambda");
+            }
             b':' | b'!' => {
                 if let Some(Open::Field { is_format }) = self.open.last_mut() {
                     *is_format = true;
@@ -445,12 +527,36 @@ mod tests {
         let call = format!("{body}Petal:\n    records: list[");
         assert_eq!(allowed(&call, &["Petal", "Pedal"]), ["Petal"]);
         let call = format!("{body}Petal:\n    return Petal(");
-        assert_eq!(allowed(&call, &["name", "nme"]), ["name", "nme"], "a keyword is the other side's");
+        assert_eq!(allowed(&call, &["name", "nme", "na", "\"x\"", "**"]), ["name", "na", "\"x\"", "**"]);
         assert_eq!(
             allowed(&format!("{call}nme="), &["name", "nme", "\"x\"", "3", "self"]),
             ["name", "\"x\"", "3", "self"]
         );
         assert_eq!(allowed(&format!("{call}name == "), &["nme"]), ["nme"]);
+        let call = format!("{body}Petal:\n    return other(");
+        assert_eq!(allowed(&call, &["name", "nme"]), ["name", "nme"], "a keyword is the other side's");
+    }
+
+    #[test]
+    fn a_class_is_made_with_its_fields() {
+        let petal = "class Petal:\n    name: str\n    hue: int\n\n\n";
+        let made = format!("{petal}def pick(name, length):\n    return Petal(");
+        assert_eq!(
+            permitted(&made, &["name=", "hue=", "length=", "length,", "name: ", "lambda x: x"]),
+            ["name=", "hue=", "length,", "lambda x: x"]
+        );
+        assert_eq!(permitted(&format!("{made}name=name, "), &["hue=", "length="]), ["hue="]);
+        // Another class takes what it says, inherits or is handed on.
+        let anything = ["length="];
+        let own = "class Petal:\n    name: str\n\n    def __init__(self, length): ...\n\n\nx = Petal(";
+        let heir = "class Petal(Leaf):\n    name: str\n\n\nx = Petal(";
+        let empty = "class Petal:\n    pass\n\n\nx = Petal(";
+        for written in [own, heir, empty, &format!("{petal}x = leaf.Petal(")] {
+            assert_eq!(permitted(written, &anything), anything, "{written}");
+        }
+        // What a function annotates is no field, though inside of a method nobody can tell.
+        let after = format!("{petal}def f():\n    length: int = 3\n    return Petal(");
+        assert_eq!(permitted(&after, &["length=", "name="]), ["name="]);
     }
 
     /// Which of these Python may go on with.
