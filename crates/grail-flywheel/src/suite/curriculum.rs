@@ -283,6 +283,9 @@ fn worded(
         _ => format!("{thing}s"),
     };
     let in_path = several.replace(' ', "-");
+    let code = |joint: &str, form: fn(&str) -> String| {
+        fields.iter().map(|field| form(&field.replace(' ', "_"))).collect::<Vec<_>>().join(joint)
+    };
     let prose = lists.prose.tell(fields);
     let mut said = wording.to_owned();
     for (hole, word) in choices {
@@ -305,6 +308,10 @@ fn worded(
         .replace("{Fields}", &capitalised(&prose))
         .replace("{fields}", &prose)
         .replace("{list}", &lists.list.tell(fields))
+        .replace("{names}", &code(", ", str::to_owned))
+        .replace("{keywords}", &code(", ", |name| format!("{name}=...")))
+        // Last, because it has braces of its own.
+        .replace("{attributes}", &code(" ", |name| format!("{name}={{{name}}}")))
 }
 
 fn with_article(word: &str) -> String {

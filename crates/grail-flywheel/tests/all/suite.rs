@@ -141,9 +141,18 @@ fn the_curriculum_is_the_same_every_time_and_balanced_from_its_beginning() {
         let (beginning, all) = (share(&intents[..100], kind), share(&intents, kind));
         assert!((beginning - all).abs() < 0.03, "{kind}: {beginning} and {all}");
     }
-    // The only braces are those of a path.
-    let is_whole = |text: &str| text.replace("_id}", "").replace("/{", "/").find(['{', '}']).is_none();
-    assert!(intents.iter().all(|intent| is_whole(&intent.intent) && is_whole(&intent.plain)));
+    // The only braces are those of a path, and of attributes in a template.
+    for intent in &intents {
+        let names = intent.fields.iter().map(|field| field.replace(' ', "_"));
+        let said =
+            names.fold(intent.intent.clone(), |said, name| said.replace(&format!("{name}={{{name}}}"), ""));
+        // A tag is the component itself in braces.
+        let mut pieces = said.split("<{");
+        let said = pieces.next().into_iter().chain(pieces.filter_map(|piece| Some(piece.split_once('}')?.1)));
+        let said: String = said.collect();
+        let is_whole = |text: &str| text.replace("_id}", "").replace("/{", "/").find(['{', '}']).is_none();
+        assert!(is_whole(&said) && is_whole(&intent.plain), "{}", intent.intent);
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::table::Table;
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
 /// So many of ten lessons are for the first phase, where there are more.
-const FIRST_SHARE: usize = 7;
+const FIRST_SHARE: usize = 8;
 /// So many examples make a step of training, and one of them is learned whole.
 const IN_A_STEP: &str = "3";
 /// What is asked before and after.
