@@ -68,6 +68,10 @@ pub(super) fn run(
     }
     let status = child.wait();
     readers.into_iter().flatten().for_each(|reader| drop(reader.join()));
+    if let Err(AgentError::TrainingInterrupted { .. }) = &result {
+        // What was measured before it ended is known all the same.
+        heard.try_iter().for_each(|(stream, line)| drop(hear(stream, &line)));
+    }
     result?;
     match status {
         Ok(status) if status.success() => Ok(()),
