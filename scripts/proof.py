@@ -249,7 +249,7 @@ The first phase learned from lessons answered by the template model. {later} See
 
 LATER = """Every later phase went on from the one before, with what came of working with it:
 right answers as they were, wrong ones put right."""
-UNFINISHED = "The run was broken off; steps after that were run by themselves with the same commands, and what is not here was not measured."
+UNFINISHED = "The run was broken off, and what is not here was not measured."
 RESUMED = """The run was broken off and gone on with, so that its steps need not be those of one and the same build of Grail."""
 
 if __name__ == "__main__":
