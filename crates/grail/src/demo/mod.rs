@@ -70,7 +70,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SUITE", default_value = "quick", help_heading = "Full")]
     pub suite: String,
     /// How many sentences are worked on at most
-    #[arg(long, value_name = "N", default_value_t = 600, help_heading = "Full")]
+    #[arg(long, value_name = "N", default_value_t = 500, help_heading = "Full")]
     pub lessons: usize,
     /// What answers are checked for types and rendered with: a folder that `scripts/runtimes` of Grail's repository has filled
     #[arg(long, value_name = "DIR", help_heading = "Full")]
