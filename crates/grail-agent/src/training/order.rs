@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 /// How often everything is seen, where nobody says how many steps to make.
 const ROUNDS: u64 = 2;
 const FEWEST_STEPS: u64 = 20;
-const MOST_STEPS: u64 = 1500;
+const MOST_STEPS: u64 = 2000;
 /// Of how many validation prompts a checkpoint is asked: enough to tell good from bad, few enough to be answered in a minute.
 const VALIDATE: u64 = 24;
 

@@ -31,7 +31,7 @@ const PUPIL: &str = "smollm2-135m";
 /// So many of ten lessons are for the first phase, where there are more.
 const FIRST_SHARE: usize = 8;
 /// So many examples make a step of training, and one of them is learned whole.
-const IN_A_STEP: &str = "3";
+const IN_A_STEP: &str = "2";
 /// What is asked before and after.
 const INTENT: &str = "a lighthouse keeper view with name, shift and log";
 /// Lessons of the short form: enough to see what a dataset is.
@@ -190,7 +190,7 @@ fn turn(
         None => ("--rounds", arguments.rounds.to_string()),
     };
     let pupil = parent.as_deref().unwrap_or(model);
-    // Sentences are what is hard: twice as many are read if of most answers only the first lines are learned.
+    // Sentences are what is hard: more are read in the same time if of every other answer only the first lines are learned.
     let train = ["train", "--model", pupil, "--seed", &seed, how, &count];
     let train = [&train[..], &["--batch-size", IN_A_STEP, "--whole-every", IN_A_STEP]].concat();
     // A training that was broken off goes on at its last checkpoint.
