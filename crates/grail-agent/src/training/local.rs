@@ -13,9 +13,6 @@ use super::data::{export_rows, pairs, write_config};
 use super::{TrainEvent, TrainJob, TrainWatch, Trainer, training_error};
 use crate::AgentError;
 
-/// Of an answer that is not learned whole: a docstring, and where the code begins.
-const BEGINNING_TOKENS: u64 = 48;
-
 pub struct LocalTrainer;
 
 impl Trainer for LocalTrainer {
@@ -68,7 +65,6 @@ fn config(job: &TrainJob<'_>) -> Result<Json, AgentError> {
     set("batch_size", json!(settings.batch_size));
     set("max_tokens", json!(settings.max_tokens));
     set("whole_every", json!(settings.whole_every));
-    set("beginning_tokens", json!((settings.whole_every > 1).then_some(BEGINNING_TOKENS)));
     set("warmup", json!(settings.warmup));
     set("checkpoint_every", json!(settings.checkpoint_every));
     set("layers", json!(settings.layers));

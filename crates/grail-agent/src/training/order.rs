@@ -87,6 +87,12 @@ impl TrainOrder<'_> {
             )
         })?;
         let trainer = self.trainer.or(self.wishes.trainer).or(config.trainer).unwrap_or_default();
+        if trainer != TrainerName::Local && self.wishes.whole_every.is_some_and(|every| every > 1) {
+            return Err(training_error(
+                format!("the trainer `{}` learns whole answers only", trainer.name()),
+                "leave `--whole-every` out, or train with `local`",
+            ));
+        }
         let dataset = open_dataset(&workspace.project.root, self.dataset)?;
         let rows = dataset.manifest.files.get("train.jsonl").map_or(0, |record| record.lines);
         // An adapter that is gone on with has its measures.

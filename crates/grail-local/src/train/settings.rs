@@ -48,7 +48,7 @@ pub struct Settings {
     /// fraction of it. With 1 all are learned whole.
     #[serde(default = "default_whole_every")]
     pub whole_every: usize,
-    /// How many tokens of an answer are its beginning.
+    /// How many tokens of an answer are its beginning: a docstring, and where the code begins.
     #[serde(default = "default_beginning_tokens")]
     pub beginning_tokens: usize,
     /// Steps until the learning rate is reached; a tenth of the iterations if it is not said.
@@ -114,7 +114,7 @@ fn default_whole_every() -> usize {
 }
 
 fn default_beginning_tokens() -> usize {
-    64
+    48
 }
 
 fn default_clip() -> f64 {

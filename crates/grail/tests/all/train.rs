@@ -193,6 +193,30 @@ fn an_interrupted_training_is_gone_on_with() {
 }
 
 #[test]
+fn other_trainers_learn_whole_answers_only() {
+    let scratch = project(12);
+    let order = ["--model", "local:tiny", "--trainer", "mlx", "--whole-every", "2"];
+    let output = train(&scratch, "fine", &order);
+    assert_eq!(
+        said(&output),
+        "error: the trainer `mlx` learns whole answers only\n\
+         hint: leave `--whole-every` out, or train with `local`\n"
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn whoever_learns_beginnings_says_so() {
+    let scratch = project(12);
+    let order = ["--model", "local:tiny", "--whole-every", "2", "--format", "json"];
+    let told: Json = serde_json::from_slice(&train(&scratch, "fine", &order).stdout).unwrap();
+    assert_eq!(told["phase"]["hyper_parameters"]["whole_every"], 2);
+    let id = told["phase"]["id"].as_str().unwrap();
+    let config = scratch.read(&format!(".grail/phases/{id}/data/train.json"));
+    assert!(config.contains("\"whole_every\": 2"), "{config}");
+}
+
+#[test]
 fn three_examples_are_not_enough() {
     let scratch = project(3);
     let output = train(&scratch, "fine", &["--model", "local:tiny"]);
