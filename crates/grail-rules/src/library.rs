@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::built_in::BuiltInSkill;
 use crate::kind::TEMPLATE_ENDING;
@@ -168,8 +168,13 @@ fn read_file(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("the file cannot be read: {error}"))
 }
 
-/// The packs embedded in the program.
+/// The packs embedded in the program, read once in its life.
 fn built_in() -> Vec<Pack> {
+    static BUILT_IN: LazyLock<Vec<Pack>> = LazyLock::new(read_built_in);
+    BUILT_IN.clone()
+}
+
+fn read_built_in() -> Vec<Pack> {
     let read = |skill: BuiltInSkill| {
         let text =
             |(path, bytes): (&str, &[u8])| Some((path.to_owned(), str::from_utf8(bytes).ok()?.to_owned()));

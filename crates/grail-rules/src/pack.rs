@@ -31,6 +31,7 @@ pub enum Origin {
     BuiltIn,
 }
 
+#[derive(Clone)]
 pub struct Pack {
     pub name: Arc<str>,
     pub origin: Origin,

@@ -44,7 +44,7 @@ impl SandboxedRules {
 
     /// The script of a rule, made ready once. `None` if the rule was dropped.
     fn script(&self, rule: &CompiledRule, entry: Entry) -> Result<Option<Arc<Script>>, RuleProblem> {
-        let Logic::Python { rule: python, .. } = &rule.logic else { return Ok(None) };
+        let Logic::Python { rule: python, .. } = &*rule.logic else { return Ok(None) };
         let mut scripts = self.lock();
         if let Some(known) = scripts.get(&rule.rule.hash) {
             return Ok(known.clone());

@@ -113,7 +113,7 @@ fn needed_words(compiled: &CompiledRule) -> Vec<Vec<String>> {
     if !compiled.rule.mentions.is_empty() {
         return compiled.rule.mentions.clone();
     }
-    let Logic::Patterns(definition) = &compiled.logic else { return Vec::new() };
+    let Logic::Patterns(definition) = &*compiled.logic else { return Vec::new() };
     let sets: Vec<Vec<String>> =
         definition.subjects.iter().map(|subject| subject.pattern.required_words().to_vec()).collect();
     // One alternative without words may match anywhere.
@@ -194,7 +194,7 @@ impl RuleSet {
             if about.as_ref().is_some_and(Vec::is_empty) {
                 continue;
             }
-            match &active.compiled.logic {
+            match &*active.compiled.logic {
                 Logic::Patterns(definition) => {
                     self.look_with(active, definition, about.as_deref(), file, &mut report.findings);
                 }

@@ -59,9 +59,14 @@ pub struct Rule {
     /// Changes when anything about the rule changes.
     pub hash: blake3::Hash,
     body: Body,
-    /// Patterns of code that a script is about, and the line they count from.
-    occurs: Option<(Spanned<Value>, usize)>,
+    /// Code that a script is about.
+    occurs: Option<Occurs>,
+    /// What it looks for with its options as they are by default.
+    logic: Arc<Logic>,
 }
+
+/// Patterns, and the line they count from.
+type Occurs = (Spanned<Value>, usize);
 
 /// A library, and the versions of it that something is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,13 +112,13 @@ pub struct CompiledRule {
     pub severity: Severity,
     /// Changes when anything about the rule, its options or its severity changes.
     pub(crate) hash: blake3::Hash,
-    pub(crate) logic: Logic,
+    pub(crate) logic: Arc<Logic>,
 }
 
 impl CompiledRule {
     /// The options of a rule in Python, as its code sees them.
     pub fn python_options(&self) -> Option<&Options> {
-        match &self.logic {
+        match &*self.logic {
             Logic::Python { options, .. } => Some(options),
             Logic::Patterns(_) => None,
         }
@@ -128,6 +133,23 @@ pub(crate) enum Logic {
         options: Options,
         occurs: Vec<Pattern>,
     },
+}
+
+impl Logic {
+    fn of(path: &Path, body: &Body, occurs: Option<&Occurs>, options: Options) -> Result<Self, RuleProblem> {
+        Ok(match body {
+            Body::Patterns(block) => Self::Patterns(Box::new(Definition::compile(path, block, &options)?)),
+            Body::Python(rule) => {
+                let occurs = match occurs {
+                    Some((patterns, line)) => {
+                        Compiler { path, line: *line, options: &options }.patterns(patterns)?
+                    }
+                    None => Vec::new(),
+                };
+                Self::Python { rule: Box::new(rule.clone()), options, occurs }
+            }
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -231,7 +253,21 @@ impl Rule {
         if let Some((_, source)) = python {
             hasher.update(source.as_bytes());
         }
-        let rule = Self {
+        let occurs = front.occurs.map(|patterns| (patterns, document.front.line));
+        // A mistake in the definition is found when the rule is read, not when it first matters.
+        let logic = Logic::of(path, &body, occurs.as_ref(), front.options.clone())?;
+        if let Logic::Patterns(definition) = &logic
+            && definition.recipe.is_some() != front.fix.is_some()
+        {
+            let message = match front.fix {
+                Some(_) => "the front matter promises a fix, but the definition has none",
+                None => "the definition has a fix, but the front matter does not say how safe it is",
+            };
+            return Err(
+                RuleProblem::new(path, 2, message).hint("`fix: safe`, `fix: unsafe` or `fix: display-only`")
+            );
+        }
+        Ok(Self {
             id: front.id.into(),
             pack: Arc::clone(pack),
             path: path.to_owned(),
@@ -247,21 +283,9 @@ impl Rule {
             examples: document.examples,
             hash: hasher.finalize(),
             body,
-            occurs: front.occurs.map(|patterns| (patterns, document.front.line)),
-        };
-        // A mistake in the definition is found when the rule is read, not when it first matters.
-        if let Logic::Patterns(definition) = rule.logic(rule.options.clone())?
-            && definition.recipe.is_some() != rule.fix.is_some()
-        {
-            let message = match rule.fix {
-                Some(_) => "the front matter promises a fix, but the definition has none",
-                None => "the definition has a fix, but the front matter does not say how safe it is",
-            };
-            return Err(
-                RuleProblem::new(path, 2, message).hint("`fix: safe`, `fix: unsafe` or `fix: display-only`")
-            );
-        }
-        Ok(rule)
+            occurs,
+            logic: Arc::new(logic),
+        })
     }
 
     /// Fills the options in. Those given go before the defaults; one that the rule does not have is refused.
@@ -300,25 +324,11 @@ impl Rule {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.hash.as_bytes()).update(severity.name().as_bytes());
         hasher.update(Value::Object(options.clone()).to_string().as_bytes());
-        let logic = self.logic(options)?;
+        let logic = match options == self.options {
+            true => Arc::clone(&self.logic),
+            false => Arc::new(Logic::of(&self.path, &self.body, self.occurs.as_ref(), options)?),
+        };
         Ok(CompiledRule { rule: self, severity, hash: hasher.finalize(), logic })
-    }
-
-    fn logic(&self, options: Options) -> Result<Logic, RuleProblem> {
-        Ok(match &self.body {
-            Body::Patterns(block) => {
-                Logic::Patterns(Box::new(Definition::compile(&self.path, block, &options)?))
-            }
-            Body::Python(rule) => {
-                let occurs = match &self.occurs {
-                    Some((patterns, line)) => {
-                        Compiler { path: &self.path, line: *line, options: &options }.patterns(patterns)?
-                    }
-                    None => Vec::new(),
-                };
-                Logic::Python { rule: Box::new(rule.clone()), options, occurs }
-            }
-        })
     }
 
     /// The Python it is written in, if it is.
