@@ -173,7 +173,7 @@ fn template_to_lark(parts: &[Part]) -> Result<String> {
     for (index, part) in parts.iter().enumerate() {
         whole.push(match part {
             Part::Text(text) => Value::String(text.clone()).to_string(),
-            Part::Regex(regex) => format!("/{}/", regex.replace('/', "\\/")),
+            Part::Regex(regex) => between_slashes(regex),
             Part::Grammar(rule) => {
                 rules.push_str(&format!("hole_{index}: {rule}\n"));
                 format!("hole_{index}")
@@ -190,6 +190,21 @@ fn template_to_lark(parts: &[Part]) -> Result<String> {
     } else {
         format!("start: {whole}\n{rules}")
     })
+}
+
+/// A regular expression as Lark writes it: a slash in it is escaped, unless it is already.
+fn between_slashes(regex: &str) -> String {
+    let mut text = "/".to_owned();
+    let mut is_escaped = false;
+    for character in regex.chars() {
+        if character == '/' && !is_escaped {
+            text.push('\\');
+        }
+        is_escaped = character == '\\' && !is_escaped;
+        text.push(character);
+    }
+    text.push('/');
+    text
 }
 
 /// The tokens of a model, as the grammar sees them.

@@ -1,7 +1,7 @@
 //! `grail-local`: a model in a process of its own. Data goes to standard output, everything else to standard error.
 
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -37,6 +37,9 @@ enum Command {
         /// The settings of the run, as JSON
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
+        /// End when standard input ends, because whoever started this is gone; the last checkpoint is kept
+        #[arg(long)]
+        until_input_ends: bool,
     },
     /// Say what a model is, as JSON, without loading it
     Inspect {
@@ -103,7 +106,7 @@ impl ModelArguments {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve(arguments) => serve(arguments),
-        Command::Train { config } => run_training(&config),
+        Command::Train { config, until_input_ends } => run_training(&config, until_input_ends),
         Command::Inspect { model } => loading::inspect(&model.options(None))
             .map(|inspection| say(&serde_json::to_value(inspection).unwrap_or_default())),
     };
@@ -141,9 +144,7 @@ fn serve(arguments: Serve) -> Result<()> {
     let failed = |source| LocalError::Listen { port: arguments.port, source };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let (stop, stopped) = oneshot::channel();
-    std::thread::spawn(move || {
-        let mut ignored = [0; 1024];
-        while std::io::stdin().read(&mut ignored).is_ok_and(|read| read > 0) {}
+    when_input_ends(move || {
         let _ = stop.send(());
     });
     runtime.block_on(async {
@@ -159,7 +160,14 @@ fn serve(arguments: Serve) -> Result<()> {
     Ok(())
 }
 
-fn run_training(config: &std::path::Path) -> Result<()> {
+fn run_training(config: &Path, until_input_ends: bool) -> Result<()> {
+    if until_input_ends {
+        // As a kill would end it: checkpoints appear as a whole, so the last one can be gone on from.
+        when_input_ends(|| {
+            log("error: whoever started the training is gone");
+            std::process::exit(2);
+        });
+    }
     let settings = Settings::read(config)?;
     let outcome = train(&settings, &mut |event| say(&serde_json::to_value(event).unwrap_or_default()));
     match outcome {
@@ -169,6 +177,14 @@ fn run_training(config: &std::path::Path) -> Result<()> {
             Err(error)
         }
     }
+}
+
+/// Standard input stays open for as long as this process is wanted, so that it ends with whoever started it, however that ends.
+fn when_input_ends(act: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        act();
+    });
 }
 
 /// One line of data. If nobody reads it, there is nobody to tell so.

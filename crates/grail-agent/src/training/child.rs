@@ -21,21 +21,21 @@ pub(super) enum Stream {
     Errors,
 }
 
-/// Runs a trainer to its end. A mistake of whoever hears ends it at once; so does an interruption, which is an error of its own.
+/// Runs a trainer to its end. A mistake of whoever hears ends it at once; so does an interruption, which is an error of its own. Nothing is ever
+/// written to `input`: a pipe is held open until then, so that a trainer that watches it ends with us, however we end.
 pub(super) fn run(
     mut command: Command,
+    input: Stdio,
     trainer: &str,
     is_interrupted: &dyn Fn() -> bool,
     mut hear: impl FnMut(Stream, &str) -> Result<(), AgentError>,
 ) -> Result<(), AgentError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(
-            |error| AgentError::Training {
-                message: format!("the trainer `{trainer}` cannot be started: `{program}`: {error}"),
-                hint: None,
-            },
-        )?;
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| AgentError::Training {
+        message: format!("the trainer `{trainer}` cannot be started: `{program}`: {error}"),
+        hint: None,
+    })?;
     let (said, heard) = channel();
     let readers = [
         child.stdout.take().map(|pipe| read_lines(pipe, Stream::Output, said.clone())),

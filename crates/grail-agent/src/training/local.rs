@@ -1,6 +1,6 @@
 //! Grail's own trainer, in the sibling program: `grail-local train`. It multiplies the weight of each example into its loss, and learns from pairs.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use grail_flywheel::dataset::export::Layout;
 use grail_flywheel::phase::CurvePoint;
@@ -13,6 +13,9 @@ use super::data::{export_rows, pairs, write_config};
 use super::{TrainEvent, TrainJob, TrainWatch, Trainer, training_error};
 use crate::AgentError;
 
+const NO_PAIRS: &str =
+    "the second stage is left out: the dataset has no pairs of a wrong and a right answer that can be said";
+
 pub struct LocalTrainer;
 
 impl Trainer for LocalTrainer {
@@ -23,12 +26,17 @@ impl Trainer for LocalTrainer {
     fn train(&self, job: &TrainJob<'_>, watch: &mut TrainWatch<'_>) -> Result<(), AgentError> {
         let program = find_local_program()?;
         let path = job.data.join("train.json");
-        write_config(&path, &config(job)?)?;
+        let config = config(job)?;
+        write_config(&path, &config)?;
         let mut command = Command::new(program);
-        command.args(["train", "--config"]).arg(&path);
+        command.args(["train", "--config"]).arg(&path).arg("--until-input-ends");
         (watch.hear)(TrainEvent::Planned { iterations: job.settings.iterations });
+        if job.settings.preferences && config["preferences"].is_null() {
+            (watch.hear)(TrainEvent::Said(NO_PAIRS));
+        }
+        let (name, is_interrupted) = (self.name().name(), watch.is_interrupted);
         let hear = &mut *watch.hear;
-        child::run(command, self.name().name(), watch.is_interrupted, |stream, line| match stream {
+        child::run(command, Stdio::piped(), name, is_interrupted, |stream, line| match stream {
             Stream::Output => hear_event(line, hear),
             Stream::Errors => {
                 hear(TrainEvent::Said(line));
@@ -73,7 +81,7 @@ fn config(job: &TrainJob<'_>) -> Result<Json, AgentError> {
     Ok(Json::Object(config))
 }
 
-/// One line of progress: `{"event": "start" | "step" | "checkpoint" | "done" | "error", …}`. Others may come with later versions.
+/// One line of progress: `{"event": "start" | "note" | "step" | "checkpoint" | "done" | "error", …}`. Others may come with later versions.
 pub(super) fn hear_event(line: &str, hear: &mut dyn FnMut(TrainEvent<'_>)) -> Result<(), AgentError> {
     let Ok(event) = serde_json::from_str::<Json>(line) else {
         hear(TrainEvent::Said(line));
@@ -87,6 +95,7 @@ pub(super) fn hear_event(line: &str, hear: &mut dyn FnMut(TrainEvent<'_>)) -> Re
                 hear(TrainEvent::Planned { iterations });
             }
         }
+        "note" => hear(TrainEvent::Said(event["message"].as_str().unwrap_or_default())),
         "error" => {
             let text = |name: &str| event[name].as_str().map(str::to_owned);
             let message = text("message").or_else(|| text("error"));
@@ -123,4 +132,17 @@ pub(super) fn no_number(step: u64) -> AgentError {
         format!("the loss is no number any more at step {step}"),
         "a lower learning rate, a longer warm-up or a smaller scale may help: `--learning-rate`",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_trainer_notes_is_passed_on() {
+        let mut heard = Vec::new();
+        let line = r#"{"event": "note", "message": "the second stage is left out"}"#;
+        hear_event(line, &mut |event: TrainEvent<'_>| heard.push(format!("{event:?}"))).unwrap();
+        assert_eq!(heard, [r#"Said("the second stage is left out")"#]);
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use grail_flywheel::dataset::export::Layout;
 use grail_flywheel::phase::CurvePoint;
@@ -72,7 +72,8 @@ impl Trainer for MlxTrainer {
         command.arg("--config").arg(&config).env("PYTHONUNBUFFERED", "1");
         (watch.hear)(TrainEvent::Planned { iterations: settings.iterations });
         let hear = &mut *watch.hear;
-        child::run(command, self.name().name(), watch.is_interrupted, |_, line| {
+        let (name, is_interrupted) = (self.name().name(), watch.is_interrupted);
+        child::run(command, Stdio::null(), name, is_interrupted, |_, line| {
             let Some(mut point) = read_line(line) else {
                 hear(TrainEvent::Said(line));
                 return Ok(());

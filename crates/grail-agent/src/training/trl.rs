@@ -1,7 +1,7 @@
 //! TRL with PEFT as a trainer: a small script in a Python that has them, which tells its progress as Grail's own trainer does.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use grail_flywheel::dataset::export::Layout;
 use grail_project::TrainerName;
@@ -57,7 +57,8 @@ impl Trainer for TrlTrainer {
         let mut command = Command::new(python);
         command.args(["-c", SCRIPT]).arg(&config).env("PYTHONUNBUFFERED", "1");
         let hear = &mut *watch.hear;
-        child::run(command, self.name().name(), watch.is_interrupted, |stream, line| match stream {
+        let (name, is_interrupted) = (self.name().name(), watch.is_interrupted);
+        child::run(command, Stdio::null(), name, is_interrupted, |stream, line| match stream {
             Stream::Output => hear_event(line, hear),
             Stream::Errors => {
                 hear(TrainEvent::Said(line));

@@ -178,19 +178,30 @@ fn literal(text: &str) -> Result<(Piece, &str)> {
 
 /// Characters in brackets, as a regular expression.
 fn class(text: &str) -> Result<(Piece, &str)> {
-    let mut is_escaped = false;
-    for (at, character) in text.char_indices().skip(1) {
-        if is_escaped {
-            is_escaped = false;
-        } else if character == '\\' {
-            is_escaped = true;
-        } else if character == ']' {
-            // Nested brackets mean something in regular expressions, and `/` would end one.
-            let inside = text[1..at].replace('[', "\\[").replace('/', "\\/").replace("\\\"", "\"");
-            return Ok((Piece::Terminal(format!("/[{inside}]/")), &text[at + 1..]));
+    let mut inside = String::new();
+    let mut characters = text.char_indices().skip(1);
+    while let Some((at, character)) = characters.next() {
+        match character {
+            ']' => return Ok((Piece::Terminal(format!("/[{inside}]/")), &text[at + 1..])),
+            '\\' => match characters.next() {
+                // A letter says which character is meant, `\n` or `\x41`, and says it to both.
+                Some((_, escaped)) if escaped.is_ascii_alphanumeric() => inside.extend(['\\', escaped]),
+                Some((_, escaped @ ('\\' | ']' | '^' | '-'))) => inside.extend(['\\', escaped]),
+                Some((_, escaped)) => push_plain(&mut inside, escaped),
+                None => break,
+            },
+            other => push_plain(&mut inside, other),
         }
     }
     Err(wrong("a `[` has no end"))
+}
+
+/// Nested brackets and some doubled signs mean something in the classes of regular expressions only, and `/` would end the whole.
+fn push_plain(inside: &mut String, character: char) {
+    if matches!(character, '[' | '/' | '&' | '~') {
+        inside.push('\\');
+    }
+    inside.push(character);
 }
 
 fn wrong(reason: &str) -> LocalError {
@@ -209,6 +220,21 @@ mod tests {
             to_lark(grammar).unwrap(),
             "start: r_root\nT_ITEM_ONE: /[a-z\\n]/{1,3} | \"A\\\"\"\nr_root: \"(\" ( r_root | T_ITEM_ONE )* \")\"\n"
         );
+    }
+
+    #[test]
+    fn what_is_escaped_in_a_class_is_escaped_once() {
+        for (class, regex) in [
+            (r"[\[\]\/]", r"[\[\]\/]"),
+            ("[[/&&~~]", r"[\[\/\&\&\~\~]"),
+            (r#"[\\"\"]"#, r#"[\\""]"#),
+            (r"[^\^\-\x41-Z\t]", r"[^\^\-\x41-Z\t]"),
+        ] {
+            assert_eq!(
+                to_lark(&format!("root ::= {class}")).unwrap(),
+                format!("start: T_ROOT\nT_ROOT: /{regex}/\n")
+            );
+        }
     }
 
     #[test]

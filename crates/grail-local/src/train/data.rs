@@ -168,11 +168,11 @@ fn describe_format(value: &Value, expected: &str) -> String {
 
 impl<T> Loaded<T> {
     /// Refuses a file with too little in it.
-    pub(super) fn enough(self, file: &Path, max_tokens: usize) -> Result<Loaded<T>> {
+    pub(super) fn enough(self, what: &str, file: &Path, max_tokens: usize) -> Result<Loaded<T>> {
         if self.items.len() >= FEWEST {
             return Ok(self);
         }
-        let mut reason = format!("{} examples are left, and at least {FEWEST} are needed", self.items.len());
+        let mut reason = format!("{} {what} are left, and at least {FEWEST} are needed", self.items.len());
         if self.too_long > 0 {
             reason += &format!(
                 "; {} were left out because they have more than `max_tokens` ({max_tokens}) tokens",

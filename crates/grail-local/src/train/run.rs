@@ -59,6 +59,10 @@ pub enum Event {
         threads: usize,
         resumed_from: Option<usize>,
     },
+    /// Something is done otherwise than the settings say.
+    Note {
+        message: String,
+    },
     Step {
         stage: Stage,
         /// Steps done, this one included.
@@ -170,13 +174,17 @@ impl<'a> Run<'a> {
         let examples = settings
             .train
             .as_ref()
-            .map(|file| encoder.examples(file)?.enough(file, max_tokens))
+            .map(|file| encoder.examples(file)?.enough("examples", file, max_tokens))
             .transpose()?;
-        let pairs = settings
-            .preferences
-            .as_ref()
-            .map(|file| encoder.pairs(file)?.enough(file, max_tokens))
-            .transpose()?;
+        let (mut pairs, mut too_few) = (None, None);
+        if let Some(file) = &settings.preferences {
+            match encoder.pairs(file)?.enough("pairs", file, max_tokens) {
+                Ok(enough) => pairs = Some(enough),
+                // The first stage is worth having without the second.
+                Err(error) if examples.is_some() => too_few = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
         let valid = settings.valid.as_ref().map(|file| encoder.examples(file)).transpose()?;
         let (too_long, weightless) =
             [left_out(examples.as_ref()), left_out(pairs.as_ref()), left_out(valid.as_ref())]
@@ -244,6 +252,9 @@ impl<'a> Run<'a> {
         let network = Network::new(base, longest);
         let mut run = Run { settings, tell, network, stages, valid, adapter, optimizer, state };
         run.event(&start)?;
+        if let Some(too_few) = too_few {
+            run.event(&Event::Note { message: format!("the second stage is left out: {too_few}") })?;
+        }
         Ok(run)
     }
 

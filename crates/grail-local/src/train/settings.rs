@@ -18,7 +18,8 @@ pub struct Settings {
     /// Examples whose loss is told at every checkpoint, and that are never learned.
     #[serde(default)]
     pub valid: Option<PathBuf>,
-    /// Pairs for a second stage: `{"prompt": [messages], "chosen": text, "rejected": text, "weight": 1.0}`.
+    /// Pairs for a second stage: `{"prompt": [messages], "chosen": text, "rejected": text, "weight": 1.0}`. Beside `train`, too few of them are noted
+    /// and left out.
     #[serde(default)]
     pub preferences: Option<PathBuf>,
     /// The folder for the adapter, the metrics and the checkpoints.

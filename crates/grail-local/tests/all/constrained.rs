@@ -10,6 +10,7 @@ use grail_local::sampling::Sampling;
 use grail_local::tokenizer::Tokenizer;
 use grail_local::weights::Weights;
 use serde_json::{Value, json};
+use toktrie::SimpleVob;
 
 use crate::support::Toy;
 
@@ -41,6 +42,20 @@ impl Speaker {
             constraint: Some(self.grammars.guard(constraint).unwrap()),
         };
         self.engine.complete(generation).unwrap()
+    }
+
+    /// Whether the text may be said, to its end.
+    fn permits(&self, constraint: &Constraint, text: &str) -> bool {
+        let mut guard = self.grammars.guard(constraint).unwrap();
+        let is_allowed = |mask: Option<SimpleVob>, token: u32| mask.is_none_or(|mask| mask.is_allowed(token));
+        for token in self.tokenizer.encode(text).unwrap() {
+            if !is_allowed(guard.mask().unwrap(), token) {
+                return false;
+            }
+            guard.consume(token, &self.tokenizer.token_bytes(token)).unwrap();
+        }
+        let end = *self.tokenizer.ends().first().unwrap();
+        is_allowed(guard.mask().unwrap(), end)
     }
 }
 
@@ -84,6 +99,43 @@ fn grammars_of_both_kinds_hold() {
             }
         }
     }
+}
+
+#[test]
+fn signs_that_a_class_escapes_are_what_it_takes() {
+    let speaker = Speaker::new();
+    let check = |class: &str, taken: &[&str], refused: &[&str]| {
+        let constraint = Constraint::Grammar(format!("root ::= \"<\" {class} \">\""));
+        let permits = |sign: &&str| speaker.permits(&constraint, &format!("<{sign}>"));
+        assert!(taken.iter().all(permits), "{class} takes {taken:?}");
+        assert!(!refused.iter().any(permits), "{class} takes none of {refused:?}");
+    };
+    check(r"[\[x]", &["[", "x"], &["\\", "]"]);
+    check(r"[\[\]]", &["[", "]"], &["\\", "x"]);
+    check(r"[a\/b]", &["a", "/", "b"], &["\\"]);
+    check("[[/]", &["[", "/"], &["\\"]);
+    check(r#"[\\"]"#, &["\\", "\""], &["x"]);
+    check("[a&&b]", &["a", "&", "b"], &["x"]);
+    check(r"[\x41-C\n]", &["A", "B", "C", "\n"], &["x", "4", "n"]);
+    check(r"[^\]/]", &["[", "x", "\\"], &["]", "/"]);
+}
+
+#[test]
+fn a_slash_in_a_regular_expression_may_be_escaped() {
+    let speaker = Speaker::new();
+    for regex in ["[a-z]+/[a-z]+", r"[a-z]+\/[a-z]+"] {
+        let template = Constraint::Template(vec![
+            Part::Text("path = ".to_owned()),
+            Part::Regex(regex.to_owned()),
+            Part::Text(";".to_owned()),
+        ]);
+        assert!(speaker.permits(&template, "path = a/b;"), "{regex}");
+        assert!(!speaker.permits(&template, r"path = a\/b;"), "{regex}");
+        assert!(!speaker.permits(&template, "path = ab;"), "{regex}");
+    }
+    // A backslash that is escaped itself escapes nothing.
+    let template = Constraint::Template(vec![Part::Regex(r"a\\/b".to_owned())]);
+    assert!(speaker.permits(&template, r"a\/b") && !speaker.permits(&template, "a/b"));
 }
 
 #[test]

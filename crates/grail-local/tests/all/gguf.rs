@@ -89,6 +89,8 @@ fn llama_name(name: &str) -> String {
         .replace("self_attn.k_proj", "attn_k")
         .replace("self_attn.v_proj", "attn_v")
         .replace("self_attn.o_proj", "attn_output")
+        .replace("self_attn.q_norm", "attn_q_norm")
+        .replace("self_attn.k_norm", "attn_k_norm")
         .replace("mlp.gate_proj", "ffn_gate")
         .replace("mlp.up_proj", "ffn_up")
         .replace("mlp.down_proj", "ffn_down")
@@ -96,7 +98,7 @@ fn llama_name(name: &str) -> String {
 
 #[test]
 fn a_gguf_file_is_the_model_it_was_made_of() {
-    for model_type in ["llama", "qwen2"] {
+    for model_type in ["llama", "qwen2", "qwen3"] {
         let toy = Toy { model_type, ..Toy::default() };
         let folder = toy.write();
         let file = folder.path().join("toy.gguf");

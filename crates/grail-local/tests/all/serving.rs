@@ -224,6 +224,53 @@ fn a_schema_in_the_request_holds() {
 }
 
 #[test]
+fn a_template_in_the_request_is_kept_and_its_holes_are_filled() {
+    let server = Server::start();
+    let mut body = question("Hi");
+    body["max_tokens"] = json!(120);
+    body["template"] = json!([
+        {"text": "class "},
+        {"regex": "[A-Z][a-z]{1,8}"},
+        {"text": ":\n    route = \"/"},
+        {"regex": r"[a-z]{1,3}\/[a-z]{1,3}"},
+        {"text": "\"\n    flags = "},
+        {"schema": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}},
+        {"text": "  # "},
+        {"grammar": "\"yes\" | \"no\""},
+    ]);
+    let (status, answer) = server.chat(&body);
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["choices"][0]["finish_reason"], "stop");
+    let content = answer["choices"][0]["message"]["content"].as_str().unwrap();
+    let (name, rest) = content.strip_prefix("class ").unwrap().split_once(":\n    route = \"/").unwrap();
+    let (route, rest) = rest.split_once("\"\n    flags = ").unwrap();
+    let (flags, comment) = rest.split_once("  # ").unwrap();
+    assert!(
+        (2..=9).contains(&name.len()) && name.starts_with(|it: char| it.is_ascii_uppercase()),
+        "{content}"
+    );
+    let (folder, file) = route.split_once('/').unwrap();
+    for part in [folder, file] {
+        assert!((1..=3).contains(&part.len()) && part.chars().all(|it| it.is_ascii_lowercase()), "{content}");
+    }
+    assert!(serde_json::from_str::<Vec<bool>>(flags).is_ok_and(|flags| flags.len() <= 2), "{content}");
+    assert!(["yes", "no"].contains(&comment), "{content}");
+
+    // What is no template is refused, and so is one beside another form.
+    body["template"] = json!([{"hole": "x"}]);
+    let (status, answer) = server.chat(&body);
+    assert!(status == 400 && answer["error"]["message"].as_str().unwrap().contains("hole"), "{answer}");
+    body["template"] = json!([{"text": "x"}]);
+    body["grammar"] = json!("root ::= \"x\"");
+    let (status, answer) = server.chat(&body);
+    assert_eq!(status, 400);
+    assert_eq!(
+        answer["error"]["message"], "`grammar` cannot be combined with another form of the answer",
+        "{answer}"
+    );
+}
+
+#[test]
 fn it_ends_when_its_input_ends() {
     let mut server = Server::start();
     drop(server.child.stdin.take());

@@ -1,8 +1,10 @@
 //! Whole runs on a toy model: learning, weights, going on after a kill, what is written, and what is refused.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use candle_core::Device;
 use grail_local::train::{Event, Settings, Stage, Summary, train};
@@ -201,6 +203,53 @@ fn a_killed_run_goes_on_as_if_nothing_had_happened() {
 }
 
 #[test]
+fn a_trainer_ends_with_whoever_started_it_and_keeps_its_last_checkpoint() {
+    let mut scene = Scene::new(&rows(8));
+    scene.settings.iterations = 5000;
+    scene.settings.checkpoint_every = Some(4);
+    let config = scene.folder.path().join("settings.json");
+    fs::write(&config, json!(scene.settings).to_string()).unwrap();
+    let mut trainer = Command::new(env!("CARGO_BIN_EXE_grail-local"))
+        .args(["train", "--until-input-ends", "--config"])
+        .arg(&config)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = BufReader::new(trainer.stdout.take().unwrap()).lines();
+    let checkpoint = told
+        .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
+        .find(|event| event["event"] == "checkpoint")
+        .unwrap();
+    assert_eq!(checkpoint["step"], 4);
+    // What is left of a starter that was killed: nobody listens, and nobody holds the other end.
+    let ended = trainer.wait_with_output().unwrap();
+    assert_eq!(
+        (ended.status.code(), String::from_utf8(ended.stderr).unwrap().as_str()),
+        (Some(2), "error: whoever started the training is gone\n")
+    );
+    let written = fs::read_dir(scene.settings.output.join("checkpoints")).unwrap();
+    let steps: Vec<usize> =
+        written.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok()).collect();
+    let last = steps.into_iter().max().unwrap();
+    assert!((4..5000).contains(&last), "{last}");
+    // It can be gone on from.
+    scene.settings.resume = true;
+    let mut resumed = None;
+    let stopped = catch_unwind(AssertUnwindSafe(|| {
+        train(&scene.settings, &mut |event| {
+            if let Event::Start { resumed_from, .. } = event {
+                resumed = *resumed_from;
+            }
+            assert!(!matches!(event, Event::Step { .. }), "enough");
+        })
+    }));
+    assert!(stopped.is_err());
+    assert_eq!(resumed, Some(last));
+}
+
+#[test]
 fn a_seed_is_a_run() {
     let run_with = |seed| {
         let mut scene = Scene::new(&rows(9));
@@ -361,6 +410,31 @@ fn too_few_examples_are_refused() {
         Scene::new(&some).refusal(),
         "`…/train.jsonl` cannot be used for training: 7 examples are left, and at least 8 are needed; 1 were left out because they have \
          more than `max_tokens` (128) tokens; 1 were left out because their weight is 0"
+    );
+}
+
+#[test]
+fn too_few_pairs_leave_the_second_stage_out() {
+    let mut scene = Scene::new(&rows(8));
+    let file = pairs(scene.folder.path());
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.lines().take(3).flat_map(|line| [line, "\n"]).collect::<String>()).unwrap();
+    scene.settings.preferences = Some(file);
+    let (summary, events) = scene.run();
+    assert_eq!(summary.step, 12);
+    assert!(matches!(events[0], Event::Start { pairs: 0, iterations: 12, .. }), "{:?}", events[0]);
+    let Event::Note { message } = &events[1] else { panic!("{:?}", events[1]) };
+    assert_eq!(
+        message.replace(scene.folder.path().to_str().unwrap(), "…"),
+        "the second stage is left out: `…/pairs.jsonl` cannot be used for training: 3 pairs are left, and at least 8 are needed"
+    );
+    assert_eq!(json!(events[1])["event"], "note");
+    // Without examples they are all there is.
+    scene.settings.train = None;
+    scene.settings.output = scene.folder.path().join("alone");
+    assert_eq!(
+        scene.refusal(),
+        "`…/pairs.jsonl` cannot be used for training: 3 pairs are left, and at least 8 are needed"
     );
 }
 
