@@ -128,7 +128,7 @@ impl ModelError {
             }
             Self::NotPulled { .. } => "`grail models pull NAME` fetches them; `grail models list` shows them",
             Self::NoWeights { .. } => {
-                "name a `.gguf` file, or a folder with `.safetensors` files and their `config.json`"
+                "name a `.gguf` file, a `.safetensors` file beside its `config.json`, or a folder of these"
             }
             Self::NoInstaller => {
                 "install Python with pip, or uv; or bring the file yourself and name it: `--model local:PATH`"

@@ -33,7 +33,7 @@ const WHOLE_ANSWER: Duration = Duration::from_secs(3600);
 pub struct LocalSettings {
     /// What it is called in answers and messages.
     pub name: String,
-    /// A `.gguf` file, or a folder with `.safetensors` files.
+    /// A `.gguf` file, a `.safetensors` file, or a folder with those.
     pub weights: PathBuf,
     /// The folder of an adapter.
     pub adapter: Option<PathBuf>,

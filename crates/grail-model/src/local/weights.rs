@@ -19,7 +19,7 @@ const GGUF_MAGIC: &[u8; 4] = b"GGUF";
 pub struct Weights {
     /// The name in the catalogue, or of the file or folder.
     pub name: String,
-    /// A `.gguf` file, or a folder with `.safetensors` files and their `config.json`.
+    /// A `.gguf` file, or a `.safetensors` file or a folder of them with their `config.json`.
     pub path: PathBuf,
     pub bytes: u64,
     /// What the file must hash to, where that is known.
@@ -71,7 +71,7 @@ pub fn find_weights(cache: &Path, name_or_path: &str) -> Result<Weights, ModelEr
     }
     let path = Path::new(name_or_path);
     let looks_like_path = path.components().count() > 1
-        || path.extension().is_some_and(|extension| extension == "gguf")
+        || path.extension().is_some_and(|extension| extension == "gguf" || extension == "safetensors")
         || path.exists();
     if !looks_like_path {
         let known = CATALOGUE.iter().map(|entry| entry.name.to_owned()).collect();
@@ -110,42 +110,74 @@ fn held_path(cache: &Path, entry: &CatalogueEntry) -> Option<PathBuf> {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == entry.bytes).then_some(path)
 }
 
+/// What the program that runs models would open there.
 fn at_path(path: &Path) -> Result<Weights, ModelError> {
     let no_weights = |reason: String| ModelError::NoWeights { path: path.display().to_string(), reason };
-    let full = path.canonicalize().map_err(|error| no_weights(reason_of(&error)))?;
-    let name = full.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let unreadable = |error: io::Error| no_weights(reason_of(&error));
+    let full = path.canonicalize().map_err(unreadable)?;
     if full.is_dir() {
-        let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or(name);
-        let bytes = safetensors_bytes(&full).map_err(|error| no_weights(reason_of(&error)))?;
-        if bytes == 0 || !full.join("config.json").is_file() {
-            let reason = "the folder has no `.safetensors` files with a `config.json`".to_owned();
-            return Err(no_weights(reason));
-        }
-        return Ok(Weights { name, path: full, bytes, sha256: None });
+        let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let safetensors = files_in(&full, "safetensors").map_err(unreadable)?;
+        let ggufs = files_in(&full, "gguf").map_err(unreadable)?;
+        return match (safetensors.as_slice(), ggufs.as_slice()) {
+            ([], [only]) => gguf_file(only, name).map_err(no_weights),
+            ([], [_, _, ..]) => Err(no_weights("the folder has several `.gguf` files; name one".to_owned())),
+            ([_, ..], _) if full.join("config.json").is_file() => {
+                let bytes = bytes_of(&safetensors).map_err(unreadable)?;
+                Ok(Weights { name, path: full, bytes, sha256: None })
+            }
+            ([], []) => Err(no_weights("it has no `.safetensors` files and no `.gguf` file".to_owned())),
+            _ => Err(no_weights("there is no `config.json` beside its `.safetensors` files".to_owned())),
+        };
     }
-    let mut magic = [0; 4];
-    let read = File::open(&full).and_then(|mut file| file.read_exact(&mut magic));
-    match read {
-        Ok(()) if &magic == GGUF_MAGIC => {}
-        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
-            return Err(no_weights(reason_of(&error)));
+    if path.extension().is_some_and(|extension| extension == "safetensors") {
+        // Hubs keep links to files of other names in other folders: what belongs to the file is beside the link.
+        let full = std::path::absolute(path).map_err(unreadable)?;
+        if !full.with_file_name("config.json").is_file() {
+            return Err(no_weights("there is no `config.json` beside it".to_owned()));
         }
-        _ => return Err(no_weights("it is no GGUF file".to_owned())),
+        let bytes = bytes_of(std::slice::from_ref(&full)).map_err(unreadable)?;
+        return Ok(Weights { name: stem_of(&full), path: full, bytes, sha256: None });
     }
-    let bytes = full.metadata().map_err(|error| no_weights(reason_of(&error)))?.len();
-    Ok(Weights { name, path: full, bytes, sha256: None })
+    let name = stem_of(&full);
+    gguf_file(&full, name).map_err(no_weights)
 }
 
-fn safetensors_bytes(folder: &Path) -> io::Result<u64> {
-    let mut bytes = 0;
+/// A file that begins as every GGUF file does, or why it is none.
+fn gguf_file(path: &Path, name: String) -> Result<Weights, String> {
+    let mut magic = [0; 4];
+    match File::open(path).and_then(|mut file| file.read_exact(&mut magic)) {
+        Ok(()) if &magic == GGUF_MAGIC => {}
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(reason_of(&error)),
+        _ => return Err("it is no GGUF file".to_owned()),
+    }
+    let bytes = path.metadata().map_err(|error| reason_of(&error))?.len();
+    Ok(Weights { name, path: path.to_owned(), bytes, sha256: None })
+}
+
+/// The files of a folder that end so. An adapter may lie beside its model.
+fn files_in(folder: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if entry.path().extension().is_some_and(|extension| extension == "safetensors") {
-            // A link counts as what it leads to: that is how hubs keep their files.
-            bytes += entry.path().metadata()?.len();
+        let path = entry.path();
+        let is_adapter = entry.file_name().to_string_lossy().starts_with("adapter");
+        if path.extension().is_some_and(|extension| extension == ending)
+            && !(is_adapter && ending == "safetensors")
+        {
+            files.push(path);
         }
     }
-    Ok(bytes)
+    Ok(files)
+}
+
+/// A link counts as what it leads to: that is how hubs keep their files.
+fn bytes_of(files: &[PathBuf]) -> io::Result<u64> {
+    files.iter().map(|file| file.metadata().map(|metadata| metadata.len())).sum()
+}
+
+fn stem_of(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn reason_of(error: &io::Error) -> String {

@@ -229,6 +229,47 @@ fn weights_are_found_by_name_or_path() {
 }
 
 #[test]
+fn a_safetensors_file_is_found_with_its_configuration_beside_it() {
+    let place = Place::new("");
+    let folder = place.folder.path().join("own-model");
+    fs::create_dir(&folder).unwrap();
+    let file = folder.join("tiny.safetensors");
+    let find = || find_weights(&place.cache(), file.to_str().unwrap());
+    assert!(find().unwrap_err().to_string().ends_with("there is nothing there"));
+    fs::write(&file, "12345").unwrap();
+    let error = find().unwrap_err();
+    assert!(error.to_string().ends_with("there is no `config.json` beside it"), "{error}");
+    fs::write(folder.join("config.json"), "{}").unwrap();
+    let found = find().unwrap();
+    assert_eq!((found.name.as_str(), found.path, found.bytes), ("tiny", file.clone(), 5));
+    // A hub keeps the bytes elsewhere, under another name.
+    fs::rename(&file, place.folder.path().join("blob")).unwrap();
+    std::os::unix::fs::symlink("../blob", &file).unwrap();
+    let found = find().unwrap();
+    assert_eq!((found.path, found.bytes), (file.clone(), 5));
+}
+
+#[test]
+fn a_folder_with_one_gguf_file_is_that_file() {
+    let place = Place::new("");
+    let folder = place.folder.path().join("own-model");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("README.md"), "weights").unwrap();
+    fs::write(folder.join("adapters.safetensors"), "12345").unwrap();
+    fs::write(folder.join("tiny.gguf"), TEXT).unwrap();
+    let find = || find_weights(&place.cache(), folder.to_str().unwrap());
+    let found = find().unwrap();
+    assert_eq!((found.name.as_str(), found.bytes), ("own-model", TEXT.len() as u64));
+    assert!(found.path.ends_with("own-model/tiny.gguf"));
+    fs::write(folder.join("other.gguf"), TEXT).unwrap();
+    let error = find().unwrap_err();
+    assert!(error.to_string().ends_with("the folder has several `.gguf` files; name one"), "{error}");
+    fs::remove_file(folder.join("other.gguf")).unwrap();
+    fs::write(folder.join("tiny.gguf"), "no magic").unwrap();
+    assert!(find().unwrap_err().to_string().ends_with("it is no GGUF file"));
+}
+
+#[test]
 fn what_was_never_pulled_can_neither_be_listed_nor_removed() {
     let place = Place::new("");
     let held = list_weights(&place.cache());
