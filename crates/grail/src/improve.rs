@@ -1,14 +1,20 @@
 //! `grail improve`: what would make answers better, the cheapest first.
 
+use std::sync::atomic::Ordering;
+
 use clap::Args;
-use grail_agent::Workspace;
-use grail_agent::evaluate::CURRENT;
-use grail_agent::improve::{ImproveSettings, Improvements, Lever, LeverReport, improve};
+use grail_agent::evaluate::{CURRENT, Progress};
+use grail_agent::improve::{ImproveSettings, Improvements, Lever, LeverReport, Train, improve, train_phase};
+use grail_agent::learn::lock;
 use grail_agent::models;
-use grail_flywheel::phase::Phases;
+use grail_agent::promotion::Scales;
+use grail_agent::training::{TrainEvent, TrainWatch};
+use grail_agent::{AgentError, Workspace};
+use grail_flywheel::phase::{Phase, Phases};
 use grail_flywheel::suite::{HELD_OUT, load_suite};
 use grail_project::{ChangeSet, FileChange, NewFile, read_source, write_changes};
 use grail_rules::Origin;
+use grail_rules::tools::interruption;
 use grail_skills::{MAX_SKILL_BYTES, SKILL_FILE};
 use serde_json::json;
 
@@ -16,6 +22,7 @@ use crate::Exit;
 use crate::asking::{AskingArguments, AskingBar, Desk};
 use crate::cli::Format;
 use crate::compare::show::difference;
+use crate::dataset::build::build_quietly;
 use crate::memory::open_workspace;
 use crate::render::{BOLD, GREEN, RESET, Terminal, count, visible_line};
 
@@ -25,14 +32,15 @@ const MAX_RULES: usize = 8;
 /// Look at what fails, and try what would mend it, the cheapest first
 ///
 /// In this order, each on prompts that nothing was learned from: fixes that rules have and that are not applied unasked, and fixes that a model
-/// drafts for rules that have none; another text of the skill, proposed from the failures by templates or by a model; training. What is proposed
-/// is chosen on one half of the prompts and has to win on the other. Every lever is told with what it gained and what it cost. Nothing is
-/// changed without `--write`.
+/// drafts for rules that have none; another text of the skill, proposed from the failures by templates or by a model; with `--train`, a phase.
+/// What is proposed is made of the failures of one half of the prompts and chosen on it, and has to win on the other. Every lever is told with
+/// what it gained and what it cost. Nothing is changed without `--write`, and nobody answers with a phase before `grail promote`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   grail improve
   grail improve template --suite quick --seeds 1
-  grail improve smollm2-135m --proposer local --write")]
+  grail improve smollm2-135m --proposer local --write
+  grail improve --train")]
 pub struct Arguments {
     /// The phase or model; without it, the phase that answers, else the project's model
     #[arg(value_name = "PHASE|MODEL")]
@@ -48,6 +56,9 @@ pub struct Arguments {
     /// Write fixes and texts that won into the project's own skills
     #[arg(long, help_heading = "Proposals")]
     pub write: bool,
+    /// Train a phase on what the project has taught, as `[learn]` and `[train]` say, and weigh it; this takes minutes to hours
+    #[arg(long, help_heading = "Training")]
+    pub train: bool,
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
@@ -70,15 +81,22 @@ fn look(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) -
             workspace.project.config.generate.model.clone().unwrap_or_else(|| models::TEMPLATE.to_owned())
         }
     };
+    let _lock = arguments.train.then(|| lock(root)).transpose()?;
+    let built = arguments.train.then(|| build_quietly(terminal)).transpose()?;
     let (desk, bar) = (Desk::open()?, AskingBar::new());
     let proposer = match arguments.proposer.as_deref() {
         Some(proposer) => Some(desk.work(models::choose(workspace, Some(proposer)))?),
         None => None,
     };
+    let train = built.as_ref().map(|built| {
+        let (dataset, bar) = (&built.frozen.manifest.hash, &bar);
+        move || trained(workspace, dataset, bar)
+    });
     let settings = ImproveSettings {
         evaluate,
         proposer: proposer.as_ref().map(|chosen| chosen.model.as_ref()),
         candidates: arguments.candidates,
+        train: train.as_ref().map(|train| train as &Train<'_>),
     };
     let found = desk.work(improve(workspace, &suite, &name, &settings, &|who, progress| {
         bar.advance(who, progress);
@@ -99,6 +117,21 @@ fn look(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) -
         }
     }
     Ok(Exit::Fine)
+}
+
+/// A phase, and how far its training is.
+fn trained(workspace: &Workspace, dataset: &str, bar: &AskingBar) -> Result<(Phase, Scales), AgentError> {
+    let mut planned = 0;
+    let mut hear = |event: TrainEvent<'_>| match event {
+        TrainEvent::Planned { iterations } => planned = usize::try_from(iterations).unwrap_or(usize::MAX),
+        TrainEvent::Point(point) => {
+            let done = usize::try_from(point.step).unwrap_or(usize::MAX);
+            bar.train(Progress { done, total: planned.max(done) }, point.loss);
+        }
+        TrainEvent::Began { .. } | TrainEvent::Validated { .. } | TrainEvent::Said(_) => {}
+    };
+    let is_interrupted = || interruption().load(Ordering::SeqCst);
+    train_phase(workspace, dataset, &mut TrainWatch { hear: &mut hear, is_interrupted: &is_interrupted })
 }
 
 fn tell(found: &Improvements, terminal: &mut Terminal) -> anyhow::Result<()> {
@@ -135,9 +168,10 @@ fn lever(number: usize, report: &LeverReport, terminal: &mut Terminal) -> anyhow
     if let Some(confirmed) = &report.confirmed {
         terminal.line(format_args!("   on the other half {}", difference(confirmed)))?;
     }
-    if report.cost.answers > 0 {
-        let answers = count(report.cost.answers, "answer");
-        terminal.line(format_args!("   cost {answers}, {} tokens", report.cost.output_tokens))?;
+    if let Some(cost) = &report.cost {
+        let answers = count(cost.answers, "answer");
+        let tokens = count(usize::try_from(cost.output_tokens).unwrap_or(usize::MAX), "token");
+        terminal.line(format_args!("   cost {answers}, {tokens}, {:.1} s", cost.seconds))?;
     }
     terminal.line(format_args!("   {}", visible_line(&report.next)))
 }

@@ -13,7 +13,7 @@ use grail_model::{ChatRequest, Message, Model, collect};
 use grail_rules::{Checker, Pack, PythonRules, Rule, RuleSet, RuleSetBuilder, Safety, options_of, test_rule};
 
 use super::fixes::{Gain, rules_without_fix, wanted, with_more_passing};
-use super::{Cost, Halves, ImproveSettings, Lever, LeverReport, between_fences, seconds_since};
+use super::{Cost, Halves, ImproveSettings, Lever, LeverReport, between_fences};
 use crate::AgentError;
 use crate::artifact::{check_text, find_kind, mend, path_of};
 use crate::workspace::Workspace;
@@ -47,48 +47,81 @@ pub(super) async fn try_drafts(
     halves: &Halves,
     settings: &ImproveSettings<'_>,
 ) -> Result<(Vec<LeverReport>, Vec<FixCandidate>), AgentError> {
+    // Where nobody proposes, all of it is told.
+    let shown = match settings.proposer {
+        Some(_) => halves.shown(evaluation),
+        None => evaluation.clone(),
+    };
     let (mut reports, mut won) = (Vec::new(), Vec::new());
-    for (failing, rule) in rules_without_fix(workspace, evaluation) {
-        let drafting = Drafting { workspace, suite, evaluation, halves, rule: &rule };
+    for (failing, rule) in rules_without_fix(workspace, &shown) {
+        let wanted = wanted(&failing, &shown);
+        let drafting = Drafting { workspace, suite, evaluation, shown: &shown, halves, rule: &rule };
         let drafted = match settings.proposer {
             Some(proposer) if rule.definition().is_some() => {
                 drafting.run(proposer, settings.candidates).await?
             }
             _ => None,
         };
-        match drafted {
-            Some((report, candidate)) => {
-                won.extend(Some(candidate).filter(|_| report.accepted));
-                reports.push(report);
+        reports.push(match drafted {
+            None => wanted,
+            Some(Drafted { best: None, cost, .. }) => {
+                let what = format!("{}; no draft of one holds", wanted.what);
+                LeverReport { what, cost: Some(cost), ..wanted }
             }
-            None => reports.push(wanted(&failing, evaluation)),
-        }
+            Some(Drafted { best: Some((gain, text)), cost, by }) => {
+                let (skill, id) = (rule.pack.to_string(), rule.id.to_string());
+                won.extend(gain.accepted.then_some(FixCandidate { skill, rule: id, text }));
+                report_of(&rule, &by, &gain, cost)
+            }
+        });
     }
     Ok((reports, won))
+}
+
+/// What came of asking for drafts.
+struct Drafted {
+    /// Who drafted.
+    by: String,
+    /// The draft that gains most on the half that chooses; nothing if none of them holds.
+    best: Option<(Gain, String)>,
+    cost: Cost,
+}
+
+fn report_of(rule: &Rule, by: &str, gain: &Gain, cost: Cost) -> LeverReport {
+    let next = match gain.accepted {
+        true => "`grail improve --write` keeps it in the project's skill",
+        false => "it does not win on prompts that it was not chosen by; leave the rule as it is",
+    };
+    LeverReport {
+        lever: Lever::Fix,
+        what: format!("the fix for `{}` that `{by}` drafts", rule.id),
+        gained: gain.gained,
+        confirmed: gain.confirmed,
+        accepted: gain.accepted,
+        cost: Some(cost),
+        next: next.to_owned(),
+    }
 }
 
 struct Drafting<'d> {
     workspace: &'d Workspace,
     suite: &'d Suite,
     evaluation: &'d Evaluation,
+    /// What of it the model may see.
+    shown: &'d Evaluation,
     halves: &'d Halves,
     rule: &'d Arc<Rule>,
 }
 
 impl Drafting<'_> {
-    /// The draft that gains most on the half that chooses; nothing if none of them holds.
-    async fn run(
-        &self,
-        proposer: &dyn Model,
-        candidates: usize,
-    ) -> Result<Option<(LeverReport, FixCandidate)>, AgentError> {
+    /// Asks for drafts. Nothing, if nobody knows where the rule belongs.
+    async fn run(&self, proposer: &dyn Model, candidates: usize) -> Result<Option<Drafted>, AgentError> {
         let (begun, mut cost) = (Instant::now(), Cost::default());
         let Some(pack) = self.workspace.library.pack(&self.rule.pack) else { return Ok(None) };
         let mut best: Option<(Gain, String)> = None;
         for seed in 1..=candidates as u64 {
             let reply = collect(proposer, &self.request(seed), |_| {}).await?;
-            cost.answers += 1;
-            cost.output_tokens += reply.finish.usage.output_tokens;
+            cost.add_proposal(reply.finish.usage);
             let Some(text) = between_fences(&reply.text) else { continue };
             let Some(drafted) = self.proved(&text, pack) else { continue };
             let mended = with_more_passing(self.evaluation, |answer| self.mends(&drafted, pack, answer))?;
@@ -98,30 +131,14 @@ impl Drafting<'_> {
                 best = Some((gain, text));
             }
         }
-        Ok(best.map(|(gain, text)| {
-            let id = self.rule.id.to_string();
-            let next = match gain.accepted {
-                true => "`grail improve --write` keeps it in the project's skill",
-                false => "it does not win on prompts that it was not chosen by; leave the rule as it is",
-            };
-            let report = LeverReport {
-                lever: Lever::Fix,
-                what: format!("the fix for `{id}` that `{}` drafts", proposer.name()),
-                gained: gain.gained,
-                confirmed: gain.confirmed,
-                accepted: gain.accepted,
-                cost: Cost { seconds: seconds_since(begun), ..cost },
-                next: next.to_owned(),
-            };
-            (report, FixCandidate { skill: self.rule.pack.to_string(), rule: id, text })
-        }))
+        Ok(Some(Drafted { by: proposer.name().to_owned(), best, cost: cost.since(begun) }))
     }
 
     fn request(&self, seed: u64) -> ChatRequest {
         let is_broken =
             |answer: &&Answer| answer.problems.iter().any(|problem| problem.rule == *self.rule.id);
         let mut told = tagged("rule", &self.rule.text);
-        for answer in self.evaluation.answers.iter().filter(is_broken).take(MAX_SHOWN) {
+        for answer in self.shown.answers.iter().filter(is_broken).take(MAX_SHOWN) {
             told.push_str("\n\nIt is broken here:\n");
             told.push_str(&tagged("code", &answer.code));
         }

@@ -9,7 +9,7 @@ use grail_flywheel::evaluation::{Answer, Evaluation, Measure};
 use grail_flywheel::suite::{Suite, check_code};
 use grail_rules::{Rule, Safety};
 
-use super::{Cost, Failing, Halves, Lever, LeverReport, compare_on, failures, seconds_since};
+use super::{Cost, Failing, Halves, Lever, LeverReport, compare_on, failures};
 use crate::AgentError;
 use crate::artifact::{check_with_fixes, find_kind, mend, path_of};
 use crate::workspace::Workspace;
@@ -42,7 +42,7 @@ pub(super) fn try_fixes(
             gained,
             confirmed,
             accepted,
-            cost: Cost { seconds: seconds_since(begun), ..Cost::default() },
+            cost: Some(Cost::default().since(begun)),
             next: "look at what they change with `grail check --fix --unsafe-fixes`; a fix that is always right can be \
                    declared `safe` in its rule"
                 .to_owned(),
@@ -128,7 +128,7 @@ pub(super) fn wanted(failing: &Failing, evaluation: &Evaluation) -> LeverReport 
         gained: None,
         confirmed: None,
         accepted: false,
-        cost: Cost::default(),
+        cost: None,
         next: format!(
             "at most {} of {} answers more would pass; `grail rules show {}` shows the rule",
             failing.alone,

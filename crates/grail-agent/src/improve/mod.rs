@@ -1,11 +1,12 @@
 //! What would make answers better, the cheapest first: a fix, another text of the skill, then training.
 //!
-//! Everything is measured on prompts that nothing was learned from, in two halves: a candidate is chosen on one and has to win on the other.
-//! What does not is told with what it cost, and left alone.
+//! Everything is measured on prompts that nothing was learned from, in two halves: a candidate is proposed from the failures of one and chosen on it,
+//! and has to win on the other. A phase has seen neither of them. What does not win is told with what it cost, and left alone.
 
 mod drafts;
 mod fixes;
 mod texts;
+mod training;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,16 +14,17 @@ use std::time::Instant;
 use grail_flywheel::comparison::{CompareSettings, Comparison, Difference, compare_with};
 use grail_flywheel::evaluation::{Evaluation, Measure};
 use grail_flywheel::suite::{Suite, SuitePrompt, shuffled};
-use grail_model::Model;
+use grail_model::{Model, Usage};
 use serde::Serialize;
 
 use crate::AgentError;
 use crate::compare::Watch;
-use crate::evaluate::{Contender, EvaluateSettings, NamedArm, Progress, evaluate_once};
+use crate::evaluate::{Contender, EvaluateSettings, Evaluated, NamedArm, Progress, evaluate_once};
 use crate::workspace::Workspace;
 
 pub use self::drafts::FixCandidate;
 pub use self::texts::SkillCandidate;
+pub use self::training::{Train, train_phase};
 
 /// How improvements are looked for.
 pub struct ImproveSettings<'s> {
@@ -31,6 +33,8 @@ pub struct ImproveSettings<'s> {
     pub proposer: Option<&'s dyn Model>,
     /// How many texts are tried for a skill, and how many fixes for a rule.
     pub candidates: usize,
+    /// Trains a phase; without it, nothing is trained.
+    pub train: Option<&'s Train<'s>>,
 }
 
 /// What was found.
@@ -73,24 +77,47 @@ pub enum Lever {
 pub struct LeverReport {
     pub lever: Lever,
     pub what: String,
-    /// On the half that it was chosen by.
+    /// On the half that it was chosen by; of a phase, which nobody chose, on all prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gained: Option<Difference>,
     /// On the other half, if it came that far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<Difference>,
     pub accepted: bool,
-    pub cost: Cost,
+    /// None if it was not tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// What to do with it.
     pub next: String,
 }
 
+/// What it took now. What was answered before costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// Answers that were asked for.
+    /// Answers that were asked for, those of whoever proposes among them.
     pub answers: usize,
     pub output_tokens: u64,
     pub seconds: f64,
+}
+
+impl Cost {
+    /// One answer of whoever proposes.
+    fn add_proposal(&mut self, usage: Usage) {
+        self.answers += 1;
+        self.output_tokens += usage.output_tokens;
+    }
+
+    /// What of an evaluation was asked now.
+    fn add_evaluation(&mut self, evaluated: &Evaluated) {
+        let Evaluated { evaluation, remembered, remembered_tokens, .. } = evaluated;
+        self.answers += evaluation.answers.len().saturating_sub(*remembered);
+        self.output_tokens += evaluation.score().output_tokens.saturating_sub(*remembered_tokens);
+    }
+
+    /// With the time until now.
+    fn since(self, begun: Instant) -> Self {
+        Self { seconds: seconds_since(begun), ..self }
+    }
 }
 
 /// Looks for improvements of a phase or model on a suite.
@@ -142,17 +169,7 @@ async fn improve_arm(
     let (reports, texts) =
         texts::try_texts(workspace, suite, arm, &evaluation, &halves, settings, watch).await?;
     levers.extend(reports);
-    levers.push(LeverReport {
-        lever: Lever::Training,
-        what: "train a phase on what the project has taught".to_owned(),
-        gained: None,
-        confirmed: None,
-        accepted: false,
-        cost: Cost::default(),
-        next: "`grail learn` trains, weighs and promotes under the same gate; `grail learn --dry-run` says whether \
-               enough is new"
-            .to_owned(),
-    });
+    levers.push(training::try_training(workspace, suite, settings, watch).await?);
     found.levers = levers;
     found.texts = texts;
     Ok(found)
@@ -174,6 +191,11 @@ impl Halves {
         Self { choosing, confirming }
     }
 
+    /// What whoever proposes may see: with the other half as well, nothing would be held out.
+    fn shown(&self, evaluation: &Evaluation) -> Evaluation {
+        answers_to(evaluation, &self.choosing)
+    }
+
     /// Some prompts of the suite, as a suite.
     fn part(suite: &Suite, ids: &[String], is_meant: impl Fn(&SuitePrompt) -> bool) -> Suite {
         let is_in = |prompt: &&SuitePrompt| ids.contains(&prompt.id) && is_meant(prompt);
@@ -189,17 +211,19 @@ pub(crate) fn compare_on(
     ids: &[String],
     measure: Measure,
 ) -> Result<Option<Comparison>, AgentError> {
-    let part = |evaluation: &Evaluation| {
-        let mut part = evaluation.clone();
-        part.answers.retain(|answer| ids.contains(&answer.prompt));
-        part
-    };
-    let (before, after) = (part(before), part(after));
+    let (before, after) = (answers_to(before, ids), answers_to(after, ids));
     if before.answers.is_empty() || after.answers.is_empty() {
         return Ok(None);
     }
     let settings = CompareSettings { measure, examples: 0, ..CompareSettings::default() };
     Ok(Some(compare_with(&before, &after, &settings)?))
+}
+
+/// An evaluation with the answers to some prompts only.
+fn answers_to(evaluation: &Evaluation, ids: &[String]) -> Evaluation {
+    let mut part = evaluation.clone();
+    part.answers.retain(|answer| ids.contains(&answer.prompt));
+    part
 }
 
 /// What answers broke that no fix mended.

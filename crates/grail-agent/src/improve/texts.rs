@@ -10,11 +10,11 @@ use grail_model::{ChatRequest, Message, Model, collect};
 use grail_rules::{Pack, Rule};
 use grail_skills::{MAX_BODY_TOKENS, estimate_tokens};
 
-use super::{Cost, Halves, ImproveSettings, Lever, LeverReport, between_fences, compare_on, seconds_since};
+use super::{Cost, Halves, ImproveSettings, Lever, LeverReport, between_fences, compare_on};
 use crate::AgentError;
 use crate::artifact::find_kind;
 use crate::compare::Watch;
-use crate::evaluate::{ArmOf, Evaluated, NamedArm, Progress, SkillTexts, evaluate, trusted_text};
+use crate::evaluate::{ArmOf, NamedArm, Progress, SkillTexts, evaluate, trusted_text};
 use crate::workspace::Workspace;
 
 /// Failures that a proposer is shown.
@@ -40,15 +40,15 @@ pub(super) async fn try_texts(
     settings: &ImproveSettings<'_>,
     watch: Watch<'_>,
 ) -> Result<(Vec<LeverReport>, Vec<SkillCandidate>), AgentError> {
+    let shown = halves.shown(evaluation);
     let (mut reports, mut texts) = (Vec::new(), Vec::new());
     for (skill, kinds) in skills_of(workspace, suite)? {
-        let failed: Vec<&Answer> = evaluation
+        let failed: Vec<&Answer> = shown
             .answers
             .iter()
             .filter(|answer| kinds.contains(&answer.kind) && !answer.first_try_passed)
             .collect();
         let Some(text) = trusted_text(workspace, &skill).filter(|_| !failed.is_empty()) else { continue };
-        let candidates = candidates(workspace, &skill, &text, &failed, settings).await?;
         let trial = Trial {
             workspace,
             suite,
@@ -56,11 +56,12 @@ pub(super) async fn try_texts(
             kinds: &kinds,
             skill: &skill,
             now: &text,
+            failed: &failed,
             halves,
             settings,
             watch,
         };
-        if let Some((report, winner)) = trial.run(candidates).await? {
+        if let Some((report, winner)) = trial.run().await? {
             texts.extend(winner.filter(|_| report.accepted));
             reports.push(report);
         }
@@ -76,23 +77,37 @@ struct Trial<'t> {
     kinds: &'t [String],
     skill: &'t str,
     now: &'t str,
+    /// What texts are proposed from.
+    failed: &'t [&'t Answer],
     halves: &'t Halves,
     settings: &'t ImproveSettings<'t>,
     watch: Watch<'t>,
 }
 
 impl Trial<'_> {
-    async fn run(
-        &self,
-        candidates: Vec<SkillCandidate>,
-    ) -> Result<Option<(LeverReport, Option<SkillCandidate>)>, AgentError> {
-        let begun = Instant::now();
-        let mut cost = Cost::default();
+    async fn run(&self) -> Result<Option<(LeverReport, Option<SkillCandidate>)>, AgentError> {
+        let (begun, mut cost) = (Instant::now(), Cost::default());
         let is_of_kind = |prompt: &grail_flywheel::suite::SuitePrompt| self.kinds.contains(&prompt.kind);
         let choosing = Halves::part(self.suite, &self.halves.choosing, is_of_kind);
         let confirming = Halves::part(self.suite, &self.halves.confirming, is_of_kind);
-        if choosing.prompts.is_empty() || confirming.prompts.is_empty() || candidates.is_empty() {
+        if choosing.prompts.is_empty() || confirming.prompts.is_empty() {
             return Ok(None);
+        }
+        let report = |what: String, gained, confirmed, accepted, cost: Cost, next: &str| LeverReport {
+            lever: Lever::SkillText,
+            what,
+            gained,
+            confirmed,
+            accepted,
+            cost: Some(cost.since(begun)),
+            next: next.to_owned(),
+        };
+        let candidates = self.candidates(&mut cost).await?;
+        if candidates.is_empty() {
+            let what = format!("another text of `{}`", self.skill);
+            let next = "nothing was proposed that could be tried; leave the text as it is";
+            let is_tried = cost.answers > 0;
+            return Ok(is_tried.then(|| (report(what, None, None, false, cost, next), None)));
         }
         // A phase is used without the text, so that is what a text has to be better than.
         let now = match self.arm.contender.phase {
@@ -113,15 +128,6 @@ impl Trial<'_> {
                 best = Some((candidate, comparison));
             }
         }
-        let report = |what: String, gained, confirmed, accepted, cost: Cost, next: &str| LeverReport {
-            lever: Lever::SkillText,
-            what,
-            gained,
-            confirmed,
-            accepted,
-            cost: Cost { seconds: seconds_since(begun), ..cost },
-            next: next.to_owned(),
-        };
         let Some((candidate, chosen)) = best else {
             let what = format!("{tried} other texts of `{}`", self.skill);
             return Ok(Some((
@@ -167,11 +173,31 @@ impl Trial<'_> {
         let label = format!("{}: {label}", self.skill);
         let arm = ArmOf { label: Some(&label), ..ArmOf::told(&self.arm.contender, skill) };
         let told = |progress: Progress| (self.watch)(&label, progress);
-        let Evaluated { evaluation, remembered, .. } =
-            evaluate(self.workspace, suite, arm, &self.settings.evaluate, &told).await?;
-        cost.answers += evaluation.answers.len() - remembered.min(evaluation.answers.len());
-        cost.output_tokens += evaluation.score().output_tokens;
-        Ok(evaluation)
+        let evaluated = evaluate(self.workspace, suite, arm, &self.settings.evaluate, &told).await?;
+        cost.add_evaluation(&evaluated);
+        Ok(evaluated.evaluation)
+    }
+
+    /// Texts to try: what a model makes of the failures, else the rules that were broken most with an example each.
+    async fn candidates(&self, cost: &mut Cost) -> Result<Vec<SkillCandidate>, AgentError> {
+        let Self { skill, now: text, failed, settings, .. } = *self;
+        let mut candidates = Vec::new();
+        if let Some(proposer) = settings.proposer {
+            for seed in 1..=settings.candidates as u64 {
+                candidates.extend(proposed(proposer, skill, text, failed, seed, cost).await?);
+            }
+        } else if let Some(pack) = self.workspace.library.pack(skill) {
+            let rules = broken_rules(pack, failed);
+            let most = rules.len().min(settings.candidates);
+            candidates.extend((1..=most).map(|count| from_rules(skill, text, &rules[..count])));
+        }
+        let now = estimate_tokens(text);
+        candidates.retain(|candidate| {
+            let tokens = estimate_tokens(&candidate.text);
+            candidate.text.trim() != text.trim() && tokens <= MAX_BODY_TOKENS && tokens <= now * 2 + 1_000
+        });
+        candidates.dedup_by(|one, other| one.text == other.text);
+        Ok(candidates)
     }
 }
 
@@ -183,34 +209,6 @@ fn skills_of(workspace: &Workspace, suite: &Suite) -> Result<BTreeMap<String, Ve
         skills.entry(pack.name.to_string()).or_default().push(declared.name.clone());
     }
     Ok(skills)
-}
-
-/// Texts to try: what a model makes of the failures, else the rules that were broken most with an example each.
-async fn candidates(
-    workspace: &Workspace,
-    skill: &str,
-    text: &str,
-    failed: &[&Answer],
-    settings: &ImproveSettings<'_>,
-) -> Result<Vec<SkillCandidate>, AgentError> {
-    let mut candidates = Vec::new();
-    if let Some(proposer) = settings.proposer {
-        for seed in 1..=settings.candidates as u64 {
-            candidates.extend(proposed(proposer, skill, text, failed, seed).await?);
-        }
-    } else if let Some(pack) = workspace.library.pack(skill) {
-        let rules = broken_rules(pack, failed);
-        candidates.extend(
-            (1..=rules.len().min(settings.candidates)).map(|count| from_rules(skill, text, &rules[..count])),
-        );
-    }
-    let now = estimate_tokens(text);
-    candidates.retain(|candidate| {
-        let tokens = estimate_tokens(&candidate.text);
-        candidate.text.trim() != text.trim() && tokens <= MAX_BODY_TOKENS && tokens <= now * 2 + 1_000
-    });
-    candidates.dedup_by(|one, other| one.text == other.text);
-    Ok(candidates)
 }
 
 /// The rules of a pack that answers broke, the most first.
@@ -249,6 +247,7 @@ async fn proposed(
     text: &str,
     failed: &[&Answer],
     seed: u64,
+    cost: &mut Cost,
 ) -> Result<Option<SkillCandidate>, AgentError> {
     let mut told = format!(
         "<skill>\n{}\n</skill>\n\nAnswers that were wrong although the skill was told:\n",
@@ -274,6 +273,7 @@ async fn proposed(
         ..ChatRequest::default()
     };
     let reply = collect(proposer, &request, |_| {}).await?;
+    cost.add_proposal(reply.finish.usage);
     Ok(between_fences(&reply.text).map(|text| SkillCandidate {
         skill: skill.to_owned(),
         text,
