@@ -4,6 +4,7 @@
 //! what is left goes back as a retry, until everything passes or a limit is reached. A person may answer the proposal with a correction,
 //! and the same conversation goes on.
 
+mod challenger;
 mod work;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -42,6 +43,7 @@ use crate::subject::find_subject;
 use crate::templates::{kind_words, libraries_in_use};
 use crate::workspace::Workspace;
 
+pub use self::challenger::answer_in_shadow;
 use self::work::Work;
 
 /// A longer intent is no sentence.

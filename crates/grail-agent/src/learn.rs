@@ -1,7 +1,8 @@
 //! One turn of the wheel: a dataset, and if enough of it is new, a phase that is trained, evaluated, compared, and promoted or not.
 //!
-//! A turn has a budget of time and can end anywhere: what was trained or answered until then is kept, and the next turn goes on there. Who
-//! starts it (a person, a timer) makes no difference. Only one turn goes on at a time.
+//! A turn has a budget of time and can end anywhere: what was trained or answered until then is kept, and the next turn goes on there: with
+//! the training that was broken off, whatever was added since, or with a phase of which nothing was decided. Who starts it (a person, a
+//! timer) makes no difference. Only one turn goes on at a time.
 
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
@@ -16,8 +17,9 @@ use serde::Serialize;
 
 use crate::AgentError;
 use crate::compare::Watch;
+use crate::models::PHASE_PREFIX;
 use crate::promotion::{Scales, WeighSettings, Weighed, gained, weigh, win};
-use crate::training::{TrainOrder, TrainWatch, train};
+use crate::training::{TrainOrder, TrainWatch, is_resumable, train};
 use crate::workspace::Workspace;
 
 const LOCK_FILE: &str = "learn.lock";
@@ -82,6 +84,10 @@ pub enum Outcome {
     },
     /// A dry run ends before training.
     WouldTrain,
+    /// A dry run ends before a training is gone on with that was broken off.
+    WouldResume {
+        phase: String,
+    },
     /// A dry run ends before a trained phase is weighed.
     WouldWeigh {
         phase: String,
@@ -135,8 +141,8 @@ pub async fn turn(
     let started = Instant::now();
     let root = &workspace.project.root;
     let phases = Phases::new(root);
-    let last = phases.list()?.into_iter().flatten().last();
-    let (examples, new_examples) = count_new(root, built, last.as_ref())?;
+    let last = last_phase(root)?;
+    let (examples, new_examples) = count_new(root, Some(&built.hash), last.as_ref())?;
     let mut turn = Turn {
         outcome: Outcome::NothingNew { wanted: settings.new_examples },
         dataset: built.hash.clone(),
@@ -146,30 +152,37 @@ pub async fn turn(
         weighed: None,
         steps: Vec::new(),
     };
-    let is_unfinished = last.as_ref().is_some_and(|phase| phase.state == PhaseState::Training);
-    let to_weigh = last.filter(|phase| phase.is_usable() && phase.evaluations.is_empty());
-    let phase = match to_weigh {
-        Some(phase) if settings.dry_run => {
-            turn.outcome = Outcome::WouldWeigh { phase: phase.id.clone() };
-            turn.phase = Some(phase);
-            return Ok(turn);
+    let phase = match last {
+        // It was trained by a person, or by a turn that ended too early.
+        Some(phase) if phase.is_usable() && !phases.is_decided(&phase)? => {
+            if settings.dry_run {
+                turn.outcome = Outcome::WouldWeigh { phase: phase.id.clone() };
+                turn.phase = Some(phase);
+                return Ok(turn);
+            }
+            phase
         }
-        // It was trained by a turn that ended too early.
-        Some(phase) => phase,
-        None => {
-            if new_examples < settings.new_examples && !is_unfinished {
+        last => {
+            let broken_off = last.filter(|phase| phase.state == PhaseState::Training);
+            if new_examples < settings.new_examples && broken_off.is_none() {
                 return Ok(turn);
             }
             if settings.dry_run {
-                turn.outcome = Outcome::WouldTrain;
+                turn.outcome = match &broken_off {
+                    Some(phase) => Outcome::WouldResume { phase: phase.id.clone() },
+                    None => Outcome::WouldTrain,
+                };
+                turn.phase = broken_off;
                 return Ok(turn);
             }
+            // It goes on with the dataset it began with; what was added since is for the next turn.
+            let resumed = broken_off.map(|phase| format!("{PHASE_PREFIX}{}", phase.id));
             let is_late = || started.elapsed() >= settings.budget;
             let is_interrupted = || (train_watch.is_interrupted)() || is_late();
             let order = TrainOrder {
-                dataset: Some(&built.hash),
-                model: settings.model.as_deref(),
-                resume: is_unfinished,
+                dataset: resumed.is_none().then_some(built.hash.as_str()),
+                model: resumed.as_deref().or(settings.model.as_deref()),
+                resume: resumed.is_some(),
                 ..TrainOrder::default()
             };
             let begun = Instant::now();
@@ -229,17 +242,33 @@ fn decide(
     let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
     // What is merely not decided may be tried; what is wrong may not.
     let is_harmless = refusals.iter().all(|refusal| matches!(refusal, Refusal::NoWin { .. }));
-    let share = settings.challenger_share;
-    if is_harmless && !weighed.comparison.is_loss() && share > 0.0 {
-        phases.challenge(&weighed.phase.id, share)?;
-        return Ok(Outcome::Challenges { share, reasons });
-    }
-    Ok(Outcome::Kept { reasons })
+    let (id, share) = (&weighed.phase.id, settings.challenger_share);
+    let outcome = match is_harmless && !weighed.comparison.is_loss() && share > 0.0 {
+        true => {
+            phases.challenge(id, share)?;
+            Outcome::Challenges { share, reasons: reasons.clone() }
+        }
+        false => Outcome::Kept { reasons: reasons.clone() },
+    };
+    // Last of all: whatever ends the turn before this leaves a phase that the next turn weighs.
+    phases.refuse(id, reasons)?;
+    Ok(outcome)
 }
 
-/// How many examples there are to train with, and how many the last phase did not see.
-fn count_new(root: &Path, built: &Manifest, last: Option<&Phase>) -> Result<(u64, u64), AgentError> {
-    let examples = open_dataset(root, Some(&built.hash))?.train()?;
+/// The last phase that has learned something, or will: a training that failed has taught nobody, and one that cannot be gone on with never will.
+pub(crate) fn last_phase(root: &Path) -> Result<Option<Phase>, AgentError> {
+    let counts = |phase: &Phase| phase.is_usable() || is_resumable(root, phase);
+    Ok(Phases::new(root).list()?.into_iter().filter_map(Result::ok).rfind(counts))
+}
+
+/// How many examples a dataset has to train with, and how many of them the last phase did not see, and will not see when it is gone on with. Without a
+/// name, of the newest dataset.
+pub(crate) fn count_new(
+    root: &Path,
+    dataset: Option<&str>,
+    last: Option<&Phase>,
+) -> Result<(u64, u64), AgentError> {
+    let examples = open_dataset(root, dataset)?.train()?;
     let seen =
         last.and_then(|phase| phase.dataset.as_deref()).and_then(|hash| open_dataset(root, Some(hash)).ok());
     let seen: FxHashSet<String> = match seen {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grail_flywheel::dataset::ChatForm;
+use grail_flywheel::phase::Phase;
 use grail_model::local::CATALOGUE;
 use grail_model::{Model, Recording, Replay, ServerSettings, connect};
 use grail_project::{ModelConfig, ModelMode};
@@ -94,18 +95,25 @@ pub async fn choose_with(workspace: &Workspace, choosing: Choosing<'_>) -> Resul
 
 /// The model that answers where nobody names one.
 fn default_name(workspace: &Workspace, intent: Option<&str>) -> Result<String, AgentError> {
-    let configured = workspace.project.config.generate.model.as_deref();
-    if let Some(phase) = promoted_phase(workspace, intent)? {
-        let is_own_base = |name: &str| {
-            let weights =
-                workspace.project.config.models.get(name).and_then(|model| model.weights.as_deref());
-            weights.unwrap_or(name.strip_prefix(LOCAL_PREFIX).unwrap_or(name)) == phase.base.name
-        };
-        if configured.is_none_or(is_own_base) {
-            return Ok(format!("{PHASE_PREFIX}{}", phase.id));
-        }
+    if let Some(phase) = promoted_phase(workspace, intent)?.filter(|phase| stands_in(workspace, phase)) {
+        return Ok(format!("{PHASE_PREFIX}{}", phase.id));
     }
-    Ok(configured.unwrap_or(TEMPLATE).to_owned())
+    Ok(workspace.project.config.generate.model.as_deref().unwrap_or(TEMPLATE).to_owned())
+}
+
+/// The model that answers an intent as well, unseen, where nobody names one: a phase that challenges in the shadow.
+pub fn shadow_name(workspace: &Workspace, intent: &str) -> Result<Option<String>, AgentError> {
+    let phase = local::shadow_phase(workspace, intent)?.filter(|phase| stands_in(workspace, phase));
+    Ok(phase.map(|phase| format!("{PHASE_PREFIX}{}", phase.id)))
+}
+
+/// Whether a phase may answer where nobody names a model: the project names none either, or the phase's own base.
+fn stands_in(workspace: &Workspace, phase: &Phase) -> bool {
+    let config = &workspace.project.config;
+    config.generate.model.as_deref().is_none_or(|name| {
+        let weights = config.models.get(name).and_then(|model| model.weights.as_deref());
+        weights.unwrap_or(name.strip_prefix(LOCAL_PREFIX).unwrap_or(name)) == phase.base.name
+    })
 }
 
 fn unknown_model(workspace: &Workspace, name: &str) -> AgentError {

@@ -8,6 +8,7 @@ use grail_agent::learn::{LearnSettings, Outcome, Step, Turn, lock, turn};
 use grail_agent::training::{TrainEvent, TrainWatch};
 use grail_agent::{Workspace, evaluate::Progress};
 use grail_flywheel::EventKind;
+use grail_flywheel::dataset::store::short_hash;
 use grail_flywheel::suite::{HELD_OUT, load_suite};
 use grail_rules::tools::interruption;
 use serde_json::json;
@@ -68,10 +69,15 @@ fn learn(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) 
     let begun = Instant::now();
     let built = build_quietly(terminal)?;
     let manifest = &built.frozen.manifest;
+    let dataset = short_hash(&manifest.hash);
     let building = Step {
         step: "build",
         seconds: (begun.elapsed().as_secs_f64() * 10.0).round() / 10.0,
-        said: format!("dataset {}", manifest.hash.chars().take(12).collect::<String>()),
+        said: match arguments.dry_run && !built.frozen.is_known {
+            // What is new can be told only of a dataset that lies there.
+            true => format!("dataset {dataset}, which is kept although nothing else is done"),
+            false => format!("dataset {dataset}"),
+        },
     };
     settings.budget = settings.budget.saturating_sub(begun.elapsed());
     let (desk, bar) = (Desk::open()?, AskingBar::new());
@@ -132,6 +138,9 @@ fn tell(done: &Turn, terminal: &mut Terminal) -> anyhow::Result<()> {
             terminal.line(format_args!("nothing was trained: {wanted} examples would have to be new"))
         }
         Outcome::WouldTrain => terminal.line(format_args!("a phase would be trained on it, and weighed")),
+        Outcome::WouldResume { phase } => {
+            terminal.line(format_args!("the training of {phase} was broken off and would be gone on with"))
+        }
         Outcome::WouldWeigh { phase } => {
             terminal.line(format_args!("{phase} is trained and would be weighed"))
         }

@@ -26,6 +26,7 @@ use crate::render::{BOLD, GREEN, RED, RESET, Terminal, visible_line};
   grail promote p3
   grail promote p3 --dry-run
   grail promote p3 --challenge 0.1
+  grail promote p3 --challenge 0.1 --shadow
   grail rollback")]
 pub struct Arguments {
     /// The phase
@@ -42,6 +43,9 @@ pub struct Arguments {
     /// Let it answer a share of the intents instead, so that both can be compared in daily work; without a number, `[learn] challenger-share`
     #[arg(long, value_name = "SHARE", num_args = 0..=1, conflicts_with = "dry_run")]
     pub challenge: Option<Option<f64>>,
+    /// Let it answer that share in the shadow: beside the one that answers, seen by nobody, and kept as events only
+    #[arg(long, requires = "challenge")]
+    pub shadow: bool,
     /// End the challenge: the promoted phase answers everything
     #[arg(long, conflicts_with_all = ["phase", "challenge", "force", "dry_run"])]
     pub end_challenge: bool,
@@ -53,7 +57,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     };
     let open = open_workspace()?;
     let result = match arguments.challenge {
-        Some(share) => challenge(name, share, &open.workspace, terminal),
+        Some(share) => challenge(name, share, arguments.shadow, &open.workspace, terminal),
         None => promote(name, arguments, &open.workspace, terminal),
     };
     open.finish(terminal)?;
@@ -145,6 +149,7 @@ pub(crate) fn tell(weighed: &Weighed, is_promoted: bool, terminal: &mut Terminal
 fn challenge(
     name: &str,
     share: Option<f64>,
+    shadow: bool,
     workspace: &Workspace,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Exit> {
@@ -152,12 +157,23 @@ fn challenge(
     let phase = phases.get(name)?;
     let configured = workspace.project.config.learn.challenger_share;
     let share = share.or(Some(configured).filter(|share| *share > 0.0)).unwrap_or(0.1);
-    let current = phases.challenge(&phase.id, share)?;
+    let current = match shadow {
+        true => phases.shadow(&phase.id, share)?,
+        false => phases.challenge(&phase.id, share)?,
+    };
     if terminal.format() == Format::Json {
         terminal.json(&json!({"phase": phase.id, "share": share, "current": current}))?;
         return Ok(Exit::Fine);
     }
-    terminal.line(format_args!("{} answers {:.0} % of the intents", phase.id, share * 100.0))?;
+    let percent = share * 100.0;
+    if shadow {
+        terminal.line(format_args!("{} answers {percent:.0} % of the intents in the shadow", phase.id))?;
+        terminal.note(format_args!(
+            "`grail events show SESSION` tells what came of it; `grail promote --end-challenge` ends it"
+        ))?;
+        return Ok(Exit::Fine);
+    }
+    terminal.line(format_args!("{} answers {percent:.0} % of the intents", phase.id))?;
     terminal.note(format_args!(
         "`grail events stats --by phase` compares them; `grail promote --end-challenge` ends it"
     ))?;

@@ -165,7 +165,7 @@ fn show(phase: &Phase, terminal: &mut Terminal) -> anyhow::Result<()> {
     ))
 }
 
-/// Loss, tokens and remaining time on stderr: a bar on a terminal, a line now and then elsewhere.
+/// Loss, tokens and remaining time on stderr, for people who wait: a bar on a terminal, and nothing elsewhere.
 pub(crate) struct TrainProgress {
     bar: Option<ProgressBar>,
 }

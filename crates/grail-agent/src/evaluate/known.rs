@@ -33,7 +33,8 @@ pub async fn evaluate_once(
     };
     if let Some(evaluation) = find(workspace, suite, arm, settings, is_of_arm)? {
         let (notes, remembered) = (missing_layers(suite, &evaluation, settings), evaluation.answers.len());
-        return Ok(Evaluated { evaluation, notes, remembered });
+        let remembered_tokens = evaluation.score().output_tokens;
+        return Ok(Evaluated { evaluation, notes, remembered, remembered_tokens });
     }
     let evaluated = evaluate(workspace, suite, arm, settings, watch).await?;
     let root = &workspace.project.root;

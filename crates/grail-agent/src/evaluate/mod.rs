@@ -92,6 +92,8 @@ pub struct Evaluated {
     pub notes: Vec<String>,
     /// How many answers were there already.
     pub remembered: usize,
+    /// How many tokens those had.
+    pub remembered_tokens: u64,
 }
 
 /// Told how far an evaluation is.
@@ -109,6 +111,7 @@ pub struct Run<'r> {
     settings: &'r EvaluateSettings,
     answers: Answers,
     remembered: usize,
+    remembered_tokens: u64,
     /// Who answered first.
     answered_by: OnceLock<String>,
 }
@@ -144,17 +147,18 @@ impl<'r> Run<'r> {
             });
         }
         let answers = Answers::open(&workspace.project.root, &key(suite, arm, settings))?;
-        let mut remembered = 0;
+        let (mut remembered, mut remembered_tokens) = (0, 0);
         let answered_by = OnceLock::new();
         for prompt in &suite.prompts {
             for given in settings.seeds.iter().filter_map(|seed| answers.get(&prompt.id, *seed)) {
                 remembered += 1;
+                remembered_tokens += given.tries.iter().map(|asked| asked.usage.output_tokens).sum::<u64>();
                 if let Some(asked) = given.tries.first() {
                     answered_by.get_or_init(|| asked.answered_by.clone());
                 }
             }
         }
-        Ok(Self { workspace, suite, arm, settings, answers, remembered, answered_by })
+        Ok(Self { workspace, suite, arm, settings, answers, remembered, remembered_tokens, answered_by })
     }
 
     /// Asks these prompts with every seed, as far as they were not asked before.
@@ -217,7 +221,8 @@ impl<'r> Run<'r> {
             })
             .collect();
         let evaluation = self.evaluation(layers, answers)?;
-        Ok(Evaluated { evaluation, notes, remembered: self.remembered })
+        let Self { remembered, remembered_tokens, .. } = *self;
+        Ok(Evaluated { evaluation, notes, remembered, remembered_tokens })
     }
 
     fn evaluation(&self, layers: Vec<String>, answers: Vec<Answer>) -> Result<Evaluation, AgentError> {

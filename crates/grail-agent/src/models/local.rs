@@ -105,6 +105,13 @@ pub fn promoted_phase(workspace: &Workspace, intent: Option<&str>) -> Result<Opt
     Ok(id.map(|id| phases.get(&id)).transpose()?)
 }
 
+/// The phase that answers an intent as well, seen by nobody.
+pub(super) fn shadow_phase(workspace: &Workspace, intent: &str) -> Result<Option<Phase>, AgentError> {
+    let phases = Phases::new(&workspace.project.root);
+    let current = phases.current()?;
+    Ok(current.shadow(intent).map(|id| phases.get(id)).transpose()?)
+}
+
 /// How a phase was taught to be asked. Where its dataset is gone, as all are unless somebody says otherwise.
 fn form_of(root: &Path, phase: &Phase) -> ChatForm {
     let dataset = phase.dataset.as_deref().and_then(|hash| open_dataset(root, Some(hash)).ok());

@@ -6,7 +6,7 @@
 mod chart;
 
 use grail_flywheel::comparison::{Comparison, Difference, SideBySide, Told};
-use grail_flywheel::evaluation::{Evaluation, Proportion};
+use grail_flywheel::evaluation::{Broken, Evaluation, Proportion};
 use grail_flywheel::metrics::report::About;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment};
@@ -175,15 +175,18 @@ fn arms_table(evaluations: &[Evaluation]) -> TableOf {
 
 fn rules_of(evaluation: &Evaluation) -> TableOf {
     let score = evaluation.score();
-    let mut rules: Vec<(&String, &u64)> = score.by_rule.iter().collect();
-    rules.sort_by_key(|(rule, answers)| (std::cmp::Reverse(**answers), (*rule).clone()));
+    let mut rules: Vec<(&String, &Broken)> = score.by_rule.iter().collect();
+    rules.sort_by_key(|(rule, broken)| (std::cmp::Reverse(broken.answers), (*rule).clone()));
     TableOf {
         caption: "What first answers broke".to_owned(),
-        heading: vec!["rule", "answers"],
+        heading: vec!["rule", "answers", "likely"],
         rows: rules
             .into_iter()
             .take(MAX_ROWS)
-            .map(|(rule, answers)| vec![clean(rule), answers.to_string()])
+            .map(|(rule, broken)| {
+                let likely = format!("{:.0}–{:.0} %", broken.low * 100.0, broken.high * 100.0);
+                vec![clean(rule), told(&broken.proportion()), likely]
+            })
             .collect(),
     }
 }

@@ -155,6 +155,12 @@ pub fn train(
     result.map(|()| phase)
 }
 
+/// Whether a training was broken off that can be gone on with: what it learns from is there and may be learned.
+pub(crate) fn is_resumable(root: &Path, phase: &Phase) -> bool {
+    let opened = || open_dataset(root, Some(phase.dataset.as_deref()?)).ok();
+    phase.state == PhaseState::Training && opened().is_some_and(|it| check_dataset(root, &it).is_ok())
+}
+
 /// Lets a trainer do its work and looks at what it left.
 fn run(
     trainer: &dyn Trainer,
@@ -219,10 +225,12 @@ fn new_phase(
         }
         .into());
     }
+    let is_foreign = choice.phase.is_none() && choice.settings.adapter.is_some();
     Ok(Phase {
         format: 0,
         id: String::new(),
         parent: choice.phase.clone(),
+        foreign_adapter: is_foreign.then(|| choice.name.clone()),
         base: Base { name: choice.base.clone(), sha256: inspected.sha256 },
         adapter: None,
         identity: None,
@@ -235,6 +243,7 @@ fn new_phase(
         ended: None,
         curves: Vec::new(),
         evaluations: Vec::new(),
+        refusals: Vec::new(),
         state: PhaseState::Training,
     })
 }

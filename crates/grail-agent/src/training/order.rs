@@ -23,7 +23,7 @@ const VALIDATE: u64 = 24;
 pub struct TrainOrder<'o> {
     /// The beginning of a dataset's hash; without it, the newest.
     pub dataset: Option<&'o str>,
-    /// What training begins with: weights, or a phase.
+    /// What training begins with: weights, or a phase. To go on, `phase:ID` names the phase that was broken off.
     pub model: Option<&'o str>,
     pub trainer: Option<TrainerName>,
     pub wishes: TrainConfig,
@@ -93,6 +93,12 @@ impl TrainOrder<'_> {
                 "leave `--whole-every` out, or train with `local`",
             ));
         }
+        if trainer != TrainerName::Local && self.wishes.preferences == Some(true) {
+            return Err(training_error(
+                format!("the trainer `{}` cannot learn from pairs of answers", trainer.name()),
+                "leave `--preferences` out, or train with `local`",
+            ));
+        }
         let dataset = open_dataset(&workspace.project.root, self.dataset)?;
         let rows = dataset.manifest.files.get("train.jsonl").map_or(0, |record| record.lines);
         // An adapter that is gone on with has its measures.
@@ -130,7 +136,8 @@ impl TrainOrder<'_> {
         let choice = match &parent {
             Some(parent) => phase_choice(workspace, parent)?,
             None => {
-                let name = format!("local:{}", phase.base.name);
+                let name = phase.foreign_adapter.clone();
+                let name = name.unwrap_or_else(|| format!("local:{}", phase.base.name));
                 let mut choice = local_choice(workspace, &name)?.ok_or_else(|| broken("base"))?;
                 choice.settings.sha256 = Some(phase.base.sha256.clone());
                 choice

@@ -1,8 +1,9 @@
 //! Answering without tools: asked as in training, read leniently, judged strictly.
 
 use grail_agent::answer::{Question, answer_once};
-use grail_agent::generate::{Company, GenerateSettings, Generation};
-use grail_agent::{AgentError, Mode};
+use grail_agent::generate::{Company, GenerateSettings, Generation, answer_in_shadow};
+use grail_agent::models::ChosenModel;
+use grail_agent::{AgentError, Mode, Prices};
 use grail_flywheel::EventKind;
 use grail_flywheel::dataset::{ChatForm, SYSTEM_PROMPT};
 use grail_model::{FinishReason, Role, Scripted, Step};
@@ -124,6 +125,59 @@ async fn markers_of_a_chat_template_are_not_said() {
     let generation = Generation::start(&sample.workspace, &model, tools, intent, settings(), company).await;
     let error = generation.unwrap().run().await.unwrap_err();
     assert!(error.to_string().contains("`<|im_end|>`"), "{error}");
+}
+
+/// A phase on trial that says this.
+fn on_trial(steps: Vec<Step>) -> ChosenModel {
+    ChosenModel {
+        name: "phase:p2-abcdef".to_owned(),
+        model: Box::new(Scripted::new(steps)),
+        phase: Some("p2-abcdef".to_owned()),
+        prices: Prices::default(),
+        preferred_mode: Mode::Answer,
+        form: ChatForm::default(),
+        identity: None,
+        context_tokens: None,
+    }
+}
+
+#[tokio::test]
+async fn what_is_answered_in_the_shadow_is_one_event_and_nothing_else() {
+    let sample = Sample::new(&[]);
+    let model = Scripted::new([fenced(GOOD)]);
+    let shown = generation(&sample, &model).await.unwrap().run().await.unwrap();
+    let (before, staged) = (sample.events.events(), sample.workspace.staging.staged());
+
+    let challenger = on_trial(vec![fenced(BROKEN), fenced(&GOOD.replace("send", "deliver"))]);
+    answer_in_shadow(&sample.workspace, &challenger, "a mail service", settings()).await.unwrap();
+    let events = sample.events.events();
+    assert_eq!(events[..before.len()], before[..]);
+    let [told] = &events[before.len()..] else { panic!("{} events", events.len() - before.len()) };
+    // It belongs to what was asked for, and not to what is made of it.
+    assert_eq!((told.parent, told.context.phase.as_deref()), (Some(events[0].id), None));
+    let EventKind::Shadow {
+        challenger: name, path, code, validated: true, retries: 1, failure: None, ..
+    } = &told.kind
+    else {
+        panic!("{:?}", told.kind)
+    };
+    assert_eq!((name.as_str(), path), ("p2-abcdef", &shown.files[0].path));
+    assert!(code.contains("def deliver"), "{code}");
+    assert_eq!(sample.workspace.staging.staged(), staged);
+    assert_eq!(sample.workspace.artifacts.len(), 1);
+    assert!(!sample.root().join("services").exists());
+
+    let nothing = || Step::Say("I would rather not.".to_owned());
+    let challenger = on_trial(vec![nothing(), nothing()]);
+    answer_in_shadow(&sample.workspace, &challenger, "a mail service", settings()).await.unwrap();
+    let events = sample.events.events();
+    assert_eq!(events.len(), before.len() + 2);
+    let Some(EventKind::Shadow { path, validated: false, failure: Some(_), .. }) =
+        events.last().map(|event| &event.kind)
+    else {
+        panic!("what came to nothing is told as well")
+    };
+    assert_eq!(path, "");
 }
 
 fn question(form: &ChatForm) -> Question<'_> {

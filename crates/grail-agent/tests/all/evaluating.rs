@@ -10,6 +10,7 @@ use grail_agent::evaluate::{
 };
 use grail_agent::report::{comparison_page, evaluation_page};
 use grail_flywheel::EventKind;
+use grail_flywheel::evaluation::Answer;
 use grail_flywheel::metrics::report::About;
 use grail_flywheel::statistics::Decision;
 use grail_flywheel::suite::Suite;
@@ -17,6 +18,7 @@ use grail_model::{ChatRequest, ModelError, Role};
 
 use crate::pupil::{Pupil, Say, suite};
 use crate::sample::Sample;
+use crate::tools::with_tools;
 
 fn settings(seeds: u64) -> EvaluateSettings {
     EvaluateSettings { types: false, render: false, ..EvaluateSettings::with_seeds(seeds) }
@@ -200,6 +202,110 @@ async fn silencing_a_rule_is_not_keeping_it() {
     assert!(found.problems.iter().any(|problem| problem.message.contains("silences")), "{found:?}");
 }
 
+/// A component for the first prompt that says what it gives, and the same without that, which a fix mends.
+fn cards(body: &str) -> [String; 2] {
+    [" -> Template", ""].map(|gives| {
+        format!(
+            "from string.templatelib import Template\n\n\ndef UserCard(*, title: str, price: str){gives}:\n{body}"
+        )
+    })
+}
+
+/// By which layers an answer fails, and whether it passes at first and with fixes.
+type Came = (Vec<String>, bool, bool);
+
+/// What each of these answers to the first prompt came to.
+async fn judged(sample: &Sample, codes: &[String], settings: EvaluateSettings) -> (Evaluated, Vec<Came>) {
+    let said = codes.to_vec();
+    let settings = EvaluateSettings { seeds: (1..=codes.len() as u64).collect(), ..settings };
+    // Every answer has a seed of its own, so that all are judged together.
+    let pupil = Pupil::new(sample, &suite(1), move |_, request| {
+        let place = request.seed.unwrap() as usize - 1;
+        Say::Text(format!("```python\n{}```", said[place]))
+    });
+    let evaluated = ask(sample, &suite(1), &pupil.contender("pupil"), &settings).await.unwrap();
+    let of_answer = |answer: &Answer| {
+        let layers = answer.problems.iter().map(|problem| problem.layer.clone()).collect::<Vec<_>>();
+        (layers, answer.first_try_passed, answer.passed_with_fixes)
+    };
+    let came = evaluated.evaluation.answers.iter().map(of_answer).collect();
+    (evaluated, came)
+}
+
+fn fails_by(layers: &[&str], first: bool, with_fixes: bool) -> Came {
+    (layers.iter().map(|layer| (*layer).to_owned()).collect(), first, with_fixes)
+}
+
+#[tokio::test]
+async fn an_answer_that_keeps_all_rules_and_has_a_wrong_type_fails() {
+    let Some(bench) = with_tools("ty", &[]) else { return };
+    let right = "    return t\"<p>{title} {price}</p>\"\n";
+    let wrong = "    shown: int = title\n    return t\"<p>{shown} {price}</p>\"\n";
+    let codes = [cards(right), cards(wrong)].concat();
+    let settings = EvaluateSettings { types: true, ..settings(1) };
+    let (evaluated, came) = judged(&bench.sample, &codes, settings).await;
+    assert_eq!(
+        came,
+        [
+            fails_by(&[], true, true),
+            fails_by(&["rules"], false, true),
+            fails_by(&["types"], false, false),
+            // What a fix leaves is checked for types as well.
+            fails_by(&["rules"], false, false),
+        ]
+    );
+    assert_eq!(evaluated.evaluation.layers, ["syntax", "rules", "types"]);
+    assert_eq!(evaluated.notes, Vec::<String>::new());
+    let problem = &evaluated.evaluation.answers[2].problems[0];
+    assert!(problem.rule == "types" && problem.message.contains("`str`"), "{problem:?}");
+    // The same answers, judged by one who does not ask for types.
+    let (_, came) = judged(&bench.sample, &codes, self::settings(1)).await;
+    let lax = [fails_by(&[], true, true), fails_by(&["rules"], false, true)];
+    assert_eq!(came, [lax.clone(), lax].concat());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_answer_that_keeps_all_rules_and_cannot_be_rendered_fails() {
+    let Some(runtime) = crate::generated::wasm_runtime() else { return };
+    let sample = Sample::new(&[]);
+    let runtimes = sample.root().join(".grail/runtimes");
+    std::fs::create_dir_all(&runtimes).unwrap();
+    std::os::unix::fs::symlink(runtime.canonicalize().unwrap(), runtimes.join("wasm")).unwrap();
+    let right = "    return t\"<p>{title} {price}</p>\"\n";
+    let wrong = "    known: dict[str, str] = {}\n    return t\"<p>{title} {known[price]}</p>\"\n";
+    let codes = [cards(right), cards(wrong)].concat();
+    let settings = EvaluateSettings { render: true, ..settings(1) };
+    let (evaluated, came) = judged(&sample, &codes, settings).await;
+    assert_eq!(
+        came,
+        [
+            fails_by(&[], true, true),
+            fails_by(&["rules"], false, true),
+            fails_by(&["render"], false, false),
+            fails_by(&["rules"], false, false),
+        ]
+    );
+    assert_eq!(evaluated.evaluation.layers, ["syntax", "rules", "render"]);
+    assert_eq!(evaluated.notes, Vec::<String>::new());
+    let problem = &evaluated.evaluation.answers[2].problems[0];
+    assert!(problem.rule == "render" && problem.message.contains("KeyError"), "{problem:?}");
+}
+
+#[tokio::test]
+async fn what_answers_were_not_judged_by_is_said() {
+    let sample = Sample::new(&[]);
+    let settings = EvaluateSettings { render: true, ..settings(1) };
+    let codes = cards("    return t\"<p>{title} {price}</p>\"\n");
+    let (evaluated, came) = judged(&sample, &codes[..1], settings).await;
+    assert_eq!(came, [fails_by(&[], true, true)]);
+    assert_eq!(evaluated.evaluation.layers, ["syntax", "rules"]);
+    assert_eq!(
+        evaluated.notes,
+        ["answers were not rendered: Python for WebAssembly is not in `.grail/runtimes/wasm`"]
+    );
+}
+
 #[tokio::test]
 async fn a_wrong_answer_goes_back_with_what_is_wrong() {
     let sample = Sample::new(&[]);
@@ -260,6 +366,8 @@ async fn two_arms_are_compared_on_the_same_prompts() {
     assert!(page.contains("&lt;shop&gt;") && !page.contains("<shop>"));
     let page = evaluation_page(std::slice::from_ref(after), &about).unwrap();
     assert!(page.contains("90 % (36 of 40) of the answers passed at the first try"), "{page}");
+    // What broke a rule is told with its share and interval.
+    assert!(page.contains("10 % (4 of 40)") && page.contains("4–23 %"), "{page}");
 }
 
 #[tokio::test]

@@ -311,7 +311,7 @@ fn failures(sample: &Sample, runtime: &Path) -> Vec<String> {
 
 /// Python in WebAssembly, where the project's scripts have installed it.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn wasm_runtime() -> Option<PathBuf> {
+pub(crate) fn wasm_runtime() -> Option<PathBuf> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let runtimes = std::env::var_os("GRAIL_RUNTIMES").map_or(repository.join(".grail/runtimes"), Into::into);
     let own = fs::read(repository.join("crates/grail-rules/runners/wasm.mjs")).unwrap();

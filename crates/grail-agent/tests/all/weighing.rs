@@ -82,6 +82,7 @@ fn trained(sample: &Sample, dataset: Option<String>) -> Phase {
         format: 0,
         id: String::new(),
         parent: None,
+        foreign_adapter: None,
         base: Base { name: "smollm2-135m".to_owned(), sha256: "0123456789abcdef0123".to_owned() },
         adapter: None,
         identity: None,
@@ -94,6 +95,7 @@ fn trained(sample: &Sample, dataset: Option<String>) -> Phase {
         ended: None,
         curves: Vec::new(),
         evaluations: Vec::new(),
+        refusals: Vec::new(),
         state: PhaseState::Training,
     };
     let mut phase = phases.begin(begun).unwrap();

@@ -13,7 +13,7 @@ use crate::event::{Problem, Tokens};
 use crate::suite::{Group, Suite};
 
 pub(crate) use score::broken_rules;
-pub use score::{Proportion, Score, Tally};
+pub use score::{Broken, Proportion, Score, Tally};
 pub use store::{EVALUATIONS_FOLDER, keep_evaluation, list_evaluations, open_evaluation};
 
 /// The version of what is written.

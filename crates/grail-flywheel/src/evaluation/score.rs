@@ -1,6 +1,6 @@
 //! Numbers of an evaluation, with how sure they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,8 @@ pub struct Score {
     pub all: Tally,
     pub by_kind: BTreeMap<String, Tally>,
     pub by_group: BTreeMap<String, Tally>,
-    /// How many first answers broke a rule, each counted once.
-    pub by_rule: BTreeMap<String, u64>,
+    /// The rules that first answers broke.
+    pub by_rule: BTreeMap<String, Broken>,
     /// How many answers ended for which reason.
     pub by_finish: BTreeMap<String, u64>,
     pub input_tokens: u64,
@@ -38,6 +38,16 @@ pub struct Tally {
     pub retries: f64,
     pub output_tokens: f64,
     pub milliseconds: f64,
+}
+
+/// How many first answers broke a rule, each counted once, of all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Broken {
+    pub answers: u64,
+    pub of: u64,
+    pub share: f64,
+    pub low: f64,
+    pub high: f64,
 }
 
 /// So many of so many. The interval is Wilson's at 95 %, with seeds of one prompt counted as what they are worth together.
@@ -90,6 +100,20 @@ impl Tally {
     }
 }
 
+impl Broken {
+    /// Of answers by their prompts.
+    fn of<'a>(answers: impl IntoIterator<Item = (&'a str, bool)>) -> Self {
+        let Proportion { passed, of, share, low, high } = Proportion::of(answers);
+        Self { answers: passed, of, share: share.unwrap_or_default(), low, high }
+    }
+
+    /// The same for whoever shows shares: what is counted is what broke it.
+    pub fn proportion(&self) -> Proportion {
+        let Self { answers, of, share, low, high } = *self;
+        Proportion { passed: answers, of, share: Some(share), low, high }
+    }
+}
+
 impl Score {
     pub fn of(answers: &[Answer]) -> Self {
         let all: Vec<&Answer> = answers.iter().collect();
@@ -97,13 +121,12 @@ impl Score {
         let (mut kinds, mut groups) =
             (BTreeMap::<String, Vec<&Answer>>::new(), BTreeMap::<String, Vec<&Answer>>::new());
         let mut prompts: Vec<&str> = Vec::new();
+        let mut broken: Vec<(&str, Vec<&str>)> = Vec::new();
         for answer in answers {
             prompts.push(&answer.prompt);
+            broken.push((answer.prompt.as_str(), broken_rules(answer)));
             kinds.entry(answer.kind.clone()).or_default().push(answer);
             groups.entry(answer.group.name().to_owned()).or_default().push(answer);
-            for rule in broken_rules(answer) {
-                *score.by_rule.entry(rule.to_owned()).or_default() += 1;
-            }
             *score.by_finish.entry(answer.finish.clone()).or_default() += 1;
             score.input_tokens += answer.tokens.input;
             score.output_tokens += answer.tokens.output;
@@ -112,6 +135,11 @@ impl Score {
         prompts.sort_unstable();
         prompts.dedup();
         score.prompts = prompts.len();
+        let rules: BTreeSet<&str> = broken.iter().flat_map(|(_, rules)| rules.iter().copied()).collect();
+        for rule in rules {
+            let cases = broken.iter().map(|(prompt, rules)| (*prompt, rules.contains(&rule)));
+            score.by_rule.insert(rule.to_owned(), Broken::of(cases));
+        }
         score.by_kind = kinds.into_iter().map(|(kind, answers)| (kind, Tally::of(&answers))).collect();
         score.by_group = groups.into_iter().map(|(group, answers)| (group, Tally::of(&answers))).collect();
         score

@@ -199,6 +199,28 @@ pub enum EventKind {
         tokens: Tokens,
         milliseconds: u64,
     },
+    /// A phase on trial answered the same intent, unseen: it can be compared with the generation that was shown, and is never learned from.
+    Shadow {
+        /// The phase; the event's own is the one that was shown.
+        challenger: String,
+        /// Empty, as `code` and `path` are, where nothing was ever handed in.
+        artifact: String,
+        code: String,
+        validated: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        types: Option<bool>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tests: Option<bool>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        problems: Vec<Problem>,
+        retries: u32,
+        path: String,
+        tokens: Tokens,
+        milliseconds: u64,
+        /// Why there would have been no proposal.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<String>,
+    },
     /// A person looked at an example.
     ExampleReview {
         example: String,
@@ -316,6 +338,7 @@ impl EventKind {
             Self::BranchMerged { .. } => "branch_merged",
             Self::BranchClosed { .. } => "branch_closed",
             Self::Evaluation { .. } => "evaluation",
+            Self::Shadow { .. } => "shadow",
             Self::ExampleReview { .. } => "example_review",
             Self::Made { .. } => "made",
             Self::Failed { .. } => "failed",

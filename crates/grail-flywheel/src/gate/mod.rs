@@ -76,7 +76,7 @@ pub enum Refusal {
         count: usize,
         first: Overlap,
     },
-    /// The dataset was built without holding the suite back.
+    /// A dataset was built without holding the suite back: the phase's own, or one of a phase that it began with.
     NotHeldOut {
         missing: usize,
         of: usize,
@@ -237,7 +237,7 @@ impl std::fmt::Display for Refusal {
             ),
             Self::NotHeldOut { missing, of } => write!(
                 formatter,
-                "its dataset was built without holding back {missing} of the {of} prompts of the suite"
+                "what it learned was chosen without holding back {missing} of the {of} prompts of the suite"
             ),
             Self::WrongIdentity { expected, answered } => {
                 let expected = if expected.is_empty() { "nobody known" } else { expected };

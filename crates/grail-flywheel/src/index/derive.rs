@@ -147,6 +147,10 @@ struct Context {
 
 impl Story {
     fn tell(&mut self, connection: &Connection, words: &mut Words, moment: &Moment) -> rusqlite::Result<()> {
+        // What nobody saw is no work, and takes no time from it.
+        if moment.kind == "shadow" {
+            return Ok(());
+        }
         self.model = moment.model.or(self.model);
         self.phase = moment.phase.or(self.phase);
         self.count_pause(moment);

@@ -332,6 +332,32 @@ impl<'a> Facts<'a> {
                 milliseconds: Some(*milliseconds),
                 ..none
             },
+            EventKind::Shadow {
+                challenger,
+                artifact,
+                code,
+                validated,
+                types,
+                tests,
+                retries,
+                path,
+                tokens,
+                milliseconds,
+                ..
+            } => Self {
+                artifact: Some(artifact),
+                path: Some(path),
+                subject: Some(challenger),
+                lines: Some(count_lines(code)),
+                passed: Some(*validated),
+                types: *types,
+                tests: *tests,
+                retries: Some(*retries),
+                input_tokens: Some(tokens.input),
+                output_tokens: Some(tokens.output),
+                milliseconds: Some(*milliseconds),
+                ..none
+            },
             EventKind::ExampleReview { example, verdict, .. } => {
                 Self { subject: Some(example), detail: Some(verdict.name()), ..none }
             }

@@ -17,6 +17,8 @@ pub use registry::{ADAPTER_FOLDER, PHASES_FOLDER, Phases, Why, hash_adapter};
 
 /// The version of what is written.
 pub const PHASE_FORMAT: u32 = 1;
+/// A challenger has passed no gate: at least half of the work stays with the one that answers. In its shadow there is nothing to lose.
+pub const MOST_SHARE: f64 = 0.5;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
@@ -26,6 +28,9 @@ pub struct Phase {
     /// The phase that training began with; none if it was the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// The model of `grail.toml` whose adapter training began with. No phase made that one, so nobody knows what it learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_adapter: Option<String>,
     pub base: Base,
     /// None before training has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,6 +60,10 @@ pub struct Phase {
     /// Hashes of evaluations, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evaluations: Vec<String>,
+    /// Why the gate refused it in a turn of the wheel; none before such a turn has ended, and none if it was promoted, which the history
+    /// says. An evaluation decides nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<String>,
     pub state: PhaseState,
 }
 
@@ -119,8 +128,11 @@ pub struct Current {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Challenger {
     pub phase: String,
-    /// From 0 to 1.
+    /// Above 0, at most [`MOST_SHARE`]; in the shadow at most 1.
     pub share: f64,
+    /// It answers its share beside the one that answers, and nobody sees it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shadow: bool,
 }
 
 /// Who answers an intent.
@@ -173,15 +185,23 @@ impl Phase {
 impl Current {
     /// Who answers this intent: the same one for the same intent, whenever and wherever it is asked.
     pub fn assign(&self, intent: &str) -> Assigned {
-        if let Some(challenger) = &self.challenger
-            && share_of(intent, &challenger.phase) < challenger.share
-        {
+        if let Some(challenger) = self.challenger_of(intent).filter(|challenger| !challenger.shadow) {
             return Assigned::Challenger(challenger.phase.clone());
         }
         match &self.phase {
             Some(phase) => Assigned::Current(phase.clone()),
             None => Assigned::Base,
         }
+    }
+
+    /// The phase that answers this intent as well, in the shadow of whoever does.
+    pub fn shadow(&self, intent: &str) -> Option<&str> {
+        let challenger = self.challenger_of(intent).filter(|challenger| challenger.shadow)?;
+        Some(&challenger.phase)
+    }
+
+    fn challenger_of(&self, intent: &str) -> Option<&Challenger> {
+        self.challenger.as_ref().filter(|challenger| share_of(intent, &challenger.phase) < challenger.share)
     }
 }
 

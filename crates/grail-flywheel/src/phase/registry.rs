@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Adapter, Assigned, Challenger, Change, ChangeKind, Current, PHASE_FORMAT, Phase, PhaseState};
+use super::{
+    Adapter, Assigned, Challenger, Change, ChangeKind, Current, MOST_SHARE, PHASE_FORMAT, Phase, PhaseState,
+};
 use crate::FlywheelError;
 use crate::dataset::manifest::FileRecord;
 use crate::dataset::store::sync_folder;
@@ -71,6 +73,7 @@ impl Phases {
         let origin = |phase: &Phase| {
             (
                 phase.parent.clone(),
+                phase.foreign_adapter.clone(),
                 phase.base.clone(),
                 phase.dataset.clone(),
                 phase.seed,
@@ -95,6 +98,22 @@ impl Phases {
             self.write(&self.folder(id).join(PHASE_FILE), &phase)?;
         }
         Ok(phase)
+    }
+
+    /// Writes down why the gate has refused a phase: it is not weighed again by itself.
+    pub fn refuse(&self, id: &str, reasons: Vec<String>) -> Result<Phase, FlywheelError> {
+        let _lock = self.lock()?;
+        let phase = Phase { refusals: reasons, ..self.read_phase(id)? };
+        self.write(&self.folder(id).join(PHASE_FILE), &phase)?;
+        Ok(phase)
+    }
+
+    /// Whether it was decided if a phase may answer: it was refused, or promoted, whatever came after.
+    pub fn is_decided(&self, phase: &Phase) -> Result<bool, FlywheelError> {
+        let is_promotion = |change: &Change| {
+            change.what == ChangeKind::Promoted && change.phase.as_deref() == Some(phase.id.as_str())
+        };
+        Ok(!phase.refusals.is_empty() || self.current()?.history.iter().any(is_promotion))
     }
 
     /// The phase of this name, or whose name begins so: `p3` is `p3-1f2e3d`. `current` is the one that answers.
@@ -191,22 +210,34 @@ impl Phases {
 
     /// Lets a phase answer a share of the intents.
     pub fn challenge(&self, id: &str, share: f64) -> Result<Current, FlywheelError> {
-        if !(share > 0.0 && share < 1.0) {
+        self.try_out(Challenger { phase: id.to_owned(), share, shadow: false }, Why::default())
+    }
+
+    /// Lets a phase answer a share of the intents beside whoever answers them, seen by nobody.
+    pub fn shadow(&self, id: &str, share: f64) -> Result<Current, FlywheelError> {
+        let why = Why { reasons: vec!["in the shadow".to_owned()], ..Why::default() };
+        self.try_out(Challenger { phase: id.to_owned(), share, shadow: true }, why)
+    }
+
+    fn try_out(&self, challenger: Challenger, why: Why) -> Result<Current, FlywheelError> {
+        let (id, share) = (challenger.phase.clone(), challenger.share);
+        let most = if challenger.shadow { 1.0 } else { MOST_SHARE };
+        if !(share > 0.0 && share <= most) {
             return Err(FlywheelError::refused(
-                format!("{share} is no share for a challenger"),
-                "a number above 0 and below 1, such as 0.1 for every tenth intent",
+                format!("{share} is no share for a challenger, which has passed no gate"),
+                format!("a number above 0 and at most {most}, such as 0.1 for every tenth intent"),
             ));
         }
-        self.check_usable(id)?;
-        self.change(ChangeKind::Challenged, Why::default(), |current| {
-            if current.phase.as_deref() == Some(id) {
+        self.check_usable(&id)?;
+        self.change(ChangeKind::Challenged, why, |current| {
+            if current.phase.as_deref() == Some(id.as_str()) {
                 return Err(FlywheelError::refused(
                     format!("phase `{id}` answers already and cannot challenge itself"),
                     "name another phase",
                 ));
             }
-            let before = current.challenger.replace(Challenger { phase: id.to_owned(), share });
-            Ok((Some(id.to_owned()), before.map(|challenger| challenger.phase)))
+            let before = current.challenger.replace(challenger);
+            Ok((Some(id), before.map(|challenger| challenger.phase)))
         })
     }
 

@@ -57,9 +57,17 @@ fn a_score_tells_shares_by_kind_group_and_rule() {
     assert_eq!(score.by_kind["view"].first_try.share, Some(0.0));
     assert_eq!(score.by_group["unseen-pattern"].first_try.of, 4);
     assert_eq!(
-        score.by_rule.iter().map(|(rule, count)| (rule.as_str(), *count)).collect::<Vec<_>>(),
-        [("service-suffix", 5), ("view-suffix", 10)]
+        score
+            .by_rule
+            .iter()
+            .map(|(rule, broken)| (rule.as_str(), broken.answers, broken.of, broken.share))
+            .collect::<Vec<_>>(),
+        [("service-suffix", 5, 20, 0.25), ("view-suffix", 10, 20, 0.5)]
     );
+    // Both seeds of a prompt broke it or neither did: twenty answers tell as little as ten.
+    let broken = score.by_rule["view-suffix"];
+    assert_eq!((broken.low, broken.high), (0.2366, 0.7634));
+    assert_eq!(broken.proportion().share, Some(0.5));
     assert_eq!((score.output_tokens, score.all.retries), (1000, 0.75));
     assert_eq!(Evaluation::default().score().all.first_try.share, None);
 }

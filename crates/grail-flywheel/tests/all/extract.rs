@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::project::{Project, line};
-use crate::script::{Script, session, told};
+use crate::script::{Script, session, shadow, told};
 
 fn extracted(scripts: Vec<Script>) -> Extraction {
     extracted_with(scripts, &ExtractSettings::default())
@@ -301,6 +301,20 @@ fn sessions_that_were_forgotten_or_that_answered_evaluations_are_left_out() {
     assert_eq!(made.examples.len(), 1);
     assert_eq!(made.examples[0].origin.session.as_deref(), Some("kept"));
     assert_eq!(passed_over(&made), [(PassedOver::ForgottenSession, 1), (PassedOver::EvaluationSession, 1)]);
+}
+
+#[test]
+fn what_was_answered_in_the_shadow_is_no_example() {
+    let shown = session("a")
+        .wants("make a card")
+        .makes("card.py", "card", 0)
+        .event(shadow("card.py", "another card"))
+        .confirms();
+    let unseen = session("b").wants("make a page").event(shadow("page.py", "page"));
+    let made = extracted(vec![shown, unseen]);
+    assert_eq!(made.examples.len(), 1);
+    assert_eq!(made.examples[0].chosen.as_deref(), Some("card"));
+    assert_eq!(made.examples[0].rejected, None);
 }
 
 #[test]

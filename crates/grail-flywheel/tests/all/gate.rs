@@ -7,13 +7,20 @@ use grail_flywheel::dataset::build::prompt_hash;
 use grail_flywheel::dataset::{Draft, freeze};
 use grail_flywheel::evaluation::{Control, Evaluation};
 use grail_flywheel::gate::{Case, Lineage, Margins, Refusal, Verdict, decide, lineage_of};
-use grail_flywheel::phase::{Phase, PhaseState};
+use grail_flywheel::phase::{Phase, PhaseState, Phases};
 use grail_flywheel::suite::Suite;
 use tempfile::TempDir;
 
 use crate::arms::{control, evaluation, suite};
 use crate::dataset::{draft, positive};
-use crate::phase::trained;
+use crate::phase::{draft as begun, trained};
+
+/// A dataset that was built against all of the suite.
+fn hold_out(draft: &mut Draft, suite: &Suite) {
+    let prompts = suite.prompts.iter();
+    draft.sources.held_out_prompts = prompts.map(|prompt| prompt_hash(&prompt.prompt)).collect();
+    draft.sources.held_out_prompts.sort();
+}
 
 /// A phase that the gate lets through: every test spoils one thing.
 struct Trial {
@@ -29,12 +36,7 @@ struct Trial {
 
 impl Trial {
     fn new() -> Self {
-        Self::with(|draft, suite| {
-            let mut held_out: Vec<String> =
-                suite.prompts.iter().map(|prompt| prompt_hash(&prompt.prompt)).collect();
-            held_out.sort();
-            draft.sources.held_out_prompts = held_out;
-        })
+        Self::with(hold_out)
     }
 
     /// Trained on a dataset that `change` has changed.
@@ -99,6 +101,20 @@ impl Trial {
             served: self.served.as_deref(),
         };
         decide(&case, margins)
+    }
+
+    /// Lets the phase have begun with another one, which learned from a dataset that `change` has changed.
+    fn begin_with(&mut self, change: impl FnOnce(&mut Draft, &Suite)) -> Phase {
+        let mut learned = draft();
+        change(&mut learned, &self.suite);
+        let frozen = freeze(self._folder.path(), &learned).unwrap();
+        self.begin_with_phase(trained(self._folder.path(), Some(&frozen.manifest.hash), "before"))
+    }
+
+    fn begin_with_phase(&mut self, parent: Phase) -> Phase {
+        self.phase.parent = Some(parent.id.clone());
+        self.lineage = lineage_of(self._folder.path(), &self.phase, &self.suite);
+        parent
     }
 
     /// The one reason for which it is refused.
@@ -183,6 +199,60 @@ fn a_phase_of_unknown_lineage_is_refused_whatever_its_score() {
 }
 
 #[test]
+fn what_it_began_with_is_judged_like_its_own() {
+    let mut trial = Trial::new();
+    trial.begin_with(hold_out);
+    assert!(trial.decide().promote, "{:?}", trial.decide().refusals);
+    trial.begin_with(|_, _| {});
+    assert_eq!(trial.refusal(), Refusal::NotHeldOut { missing: 60, of: 60 });
+    trial.begin_with(|draft, suite| {
+        hold_out(draft, suite);
+        draft.train.push(positive(&suite.prompts[3].prompt, "class LeakedService:\n    pass\n"));
+    });
+    let refusal = trial.refusal();
+    assert!(matches!(&refusal, Refusal::Overlap { count: 1, .. }), "{refusal:?}");
+    let unknown = trial.begin_with_phase(trained(trial._folder.path(), None, "before"));
+    assert_eq!(
+        trial.refusal().to_string(),
+        format!(
+            "nobody knows what it learned: of `{}`, which it began with: it names no dataset",
+            unknown.id
+        )
+    );
+}
+
+#[test]
+fn what_its_parents_began_with_is_judged_as_well() {
+    let mut trial = Trial::new();
+    let phases = Phases::new(trial._folder.path());
+    let unknown = trained(trial._folder.path(), None, "before");
+    let dataset = trial.phase.dataset.clone();
+    let child_of =
+        |parent: &str| phases.begin(Phase { parent: Some(parent.to_owned()), ..begun(dataset.as_deref()) });
+    trial.begin_with_phase(child_of(&unknown.id).unwrap());
+    let refusal = trial.refusal().to_string();
+    assert!(refusal.contains(&unknown.id) && refusal.ends_with("it names no dataset"), "{refusal}");
+    // Two that began with each other end nowhere.
+    trial.begin_with_phase(child_of(&trial.phase.id).unwrap());
+    let refusal = trial.refusal().to_string();
+    assert!(refusal.ends_with("it began with itself"), "{refusal}");
+    trial.begin_with_phase(Phase { id: "p77-000000".to_owned(), ..unknown });
+    let refusal = trial.refusal().to_string();
+    assert!(refusal.ends_with("there is no phase `p77-000000`"), "{refusal}");
+}
+
+#[test]
+fn an_adapter_that_no_phase_made_is_no_lineage() {
+    let mut trial = Trial::new();
+    trial.phase.foreign_adapter = Some("ours".to_owned());
+    trial.lineage = lineage_of(trial._folder.path(), &trial.phase, &trial.suite);
+    assert_eq!(
+        trial.refusal().to_string(),
+        "nobody knows what it learned: it began with the adapter of `ours`, which no phase has made"
+    );
+}
+
+#[test]
 fn a_dataset_that_is_not_what_it_was_is_no_lineage() {
     let mut trial = Trial::new();
     let hash = trial.phase.dataset.clone().unwrap();
@@ -196,10 +266,7 @@ fn a_dataset_that_is_not_what_it_was_is_no_lineage() {
 #[test]
 fn a_phase_that_learned_what_it_is_asked_is_refused_whatever_its_score() {
     let mut trial = Trial::with(|draft, suite| {
-        let mut held_out: Vec<String> =
-            suite.prompts.iter().map(|prompt| prompt_hash(&prompt.prompt)).collect();
-        held_out.sort();
-        draft.sources.held_out_prompts = held_out;
+        hold_out(draft, suite);
         // The manifest says that the suite was held out, and an example shows that it was not.
         let said = format!("Please, {} now!", suite.prompts[3].prompt.to_lowercase());
         draft.train.push(positive(&said, "class LeakedService:\n    pass\n"));

@@ -1,11 +1,12 @@
 //! Scripted sessions, and the exact numbers that follow from them.
 
-use grail_flywheel::event::{EventKind, SkillStage};
+use grail_flywheel::event::{EventKind, ProposalDecision, SkillStage};
 use grail_flywheel::index::Days;
 use grail_flywheel::metrics::report::{self, About};
 use grail_flywheel::metrics::{self, Group, Grouping, Metrics, Period, Verdict, day_number};
 
 use crate::index::open;
+use crate::script::shadow;
 use crate::scripted::{Project, Session};
 
 fn numbers(project: &Project, period: &Period) -> Metrics {
@@ -243,6 +244,28 @@ fn a_clock_that_jumps_back_changes_no_order_and_adds_no_time() {
     assert_eq!(metrics.rules, right.rules);
     assert_eq!(right.time.active_hours, Some(0.05));
     assert_eq!(metrics.time.active_hours, None);
+}
+
+#[test]
+fn what_was_answered_in_the_shadow_counts_for_nothing() {
+    let told = |is_shadowed: bool| {
+        let project = Project::empty();
+        let mut session = Session::new("work", "2026-11-16", "b", "m");
+        session.validation("a.py", true, &[], &["fine"], &[]);
+        session.generation("component", "a.py", true, 0, 20, &["views"]);
+        session.proposal("p-1", ProposalDecision::Made, &["a.py"]);
+        session.proposal("p-1", ProposalDecision::Approved, &[]);
+        if is_shadowed {
+            session.event(shadow("a.py", "x = 1\n"));
+        }
+        project.write(&session);
+        numbers(&project, &Period::default())
+    };
+    let (without, with) = (told(false), told(true));
+    assert_eq!(with.events, without.events + 1);
+    assert!(with.kinds_of_events.contains(&("shadow".to_owned(), 1)));
+    let kinds_of_events = without.kinds_of_events.clone();
+    assert_eq!(Metrics { events: without.events, kinds_of_events, ..with }, without);
 }
 
 #[test]

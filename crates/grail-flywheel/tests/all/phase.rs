@@ -12,6 +12,7 @@ pub(crate) fn draft(dataset: Option<&str>) -> Phase {
         format: 0,
         id: String::new(),
         parent: None,
+        foreign_adapter: None,
         base: Base { name: "tiny".to_owned(), sha256: "00".repeat(32) },
         adapter: None,
         identity: None,
@@ -24,6 +25,7 @@ pub(crate) fn draft(dataset: Option<&str>) -> Phase {
         ended: None,
         curves: Vec::new(),
         evaluations: Vec::new(),
+        refusals: Vec::new(),
         state: PhaseState::Training,
     }
 }
@@ -75,6 +77,24 @@ fn what_a_phase_was_made_of_stays() {
     phase.dataset = Some("cd".to_owned());
     let error = phases.save(&phase).unwrap_err();
     assert!(error.to_string().ends_with("was made of something else"), "{error}");
+}
+
+#[test]
+fn only_a_refusal_or_a_promotion_decides_about_a_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    let phases = Phases::new(folder.path());
+    let (first, second) = (trained(folder.path(), None, "one"), trained(folder.path(), None, "two"));
+    phases.add_evaluation(&first.id, "abcd").unwrap();
+    phases.challenge(&first.id, 0.2).unwrap();
+    let is_decided = |id: &str| phases.is_decided(&phases.get(id).unwrap()).unwrap();
+    assert!(!is_decided(&first.id), "it was evaluated and tried, and nobody has decided");
+    let refused = phases.refuse(&first.id, vec!["it is no win".to_owned()]).unwrap();
+    assert_eq!(refused.refusals, ["it is no win"]);
+    assert_eq!(refused.evaluations, ["abcd"]);
+    assert!(is_decided(&first.id) && !is_decided(&second.id));
+    phases.promote(&second.id, why("a win")).unwrap();
+    phases.rollback("somebody wanted it").unwrap();
+    assert!(is_decided(&second.id));
 }
 
 #[test]
@@ -141,9 +161,13 @@ fn a_challenger_gets_its_share_of_intents_always_the_same_ones() {
     let phases = Phases::new(folder.path());
     let (first, second) = (trained(folder.path(), None, "one"), trained(folder.path(), None, "two"));
     phases.promote(&first.id, why("a win")).unwrap();
-    for share in [0.0, 1.0, -0.5, f64::NAN] {
+    for share in [0.0, 0.51, 1.0, -0.5, f64::NAN] {
         assert!(phases.challenge(&second.id, share).is_err());
     }
+    // It has passed no gate, so at least half stays with the one that has.
+    let error = phases.challenge(&second.id, 0.99).unwrap_err();
+    assert_eq!(error.to_string(), "0.99 is no share for a challenger, which has passed no gate");
+    assert!(error.hint().unwrap().contains("at most 0.5"));
     assert!(phases.challenge(&first.id, 0.2).is_err());
     let current = phases.challenge(&second.id, 0.2).unwrap();
     let asked = |number: usize| current.assign(&format!("Add a page for thing {number}"));
@@ -157,6 +181,30 @@ fn a_challenger_gets_its_share_of_intents_always_the_same_ones() {
     // Whoever is promoted does not challenge any more.
     phases.challenge(&second.id, 0.5).unwrap();
     assert_eq!(phases.promote(&second.id, why("a win")).unwrap().challenger, None);
+}
+
+#[test]
+fn a_phase_in_the_shadow_is_assigned_nothing_and_answers_its_share_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let phases = Phases::new(folder.path());
+    let (first, second) = (trained(folder.path(), None, "one"), trained(folder.path(), None, "two"));
+    phases.promote(&first.id, why("a win")).unwrap();
+    let current = phases.shadow(&second.id, 0.2).unwrap();
+    assert_eq!(phases.current().unwrap(), current);
+    let intents: Vec<String> = (0..2_000).map(|number| format!("Add a page for thing {number}")).collect();
+    assert!(intents.iter().all(|intent| current.assign(intent) == Assigned::Current(first.id.clone())));
+    let is_shadowed = |intent: &&String| current.shadow(intent) == Some(second.id.as_str());
+    let shadowed = intents.iter().filter(is_shadowed).count();
+    assert!((320..=480).contains(&shadowed), "{shadowed} of 2000");
+    // Nobody sees it, so it may answer everything.
+    let everywhere = phases.shadow(&second.id, 1.0).unwrap();
+    assert!(intents.iter().all(|intent| everywhere.shadow(intent).is_some()));
+    assert!(phases.shadow(&second.id, 1.1).is_err());
+    // Whoever answers openly is seen, and written down as ever.
+    let open = phases.challenge(&second.id, 0.2).unwrap();
+    assert!(intents.iter().all(|intent| open.shadow(intent).is_none()));
+    let written = fs::read_to_string(folder.path().join(".grail/phases/current.json")).unwrap();
+    assert!(!written.contains("\"shadow\""), "{written}");
 }
 
 #[test]

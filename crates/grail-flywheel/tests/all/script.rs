@@ -34,6 +34,24 @@ pub(crate) fn problem(rule: &str) -> Problem {
     }
 }
 
+/// A phase on trial made the same, and nobody saw it.
+pub(crate) fn shadow(path: &str, code: &str) -> EventKind {
+    EventKind::Shadow {
+        challenger: "p2-abcdef".to_owned(),
+        artifact: "component".to_owned(),
+        code: code.to_owned(),
+        validated: true,
+        types: None,
+        tests: None,
+        problems: vec![problem("title")],
+        retries: 1,
+        path: path.to_owned(),
+        tokens: Tokens { input: 5, output: 7 },
+        milliseconds: 1,
+        failure: None,
+    }
+}
+
 /// The names of events follow from the session and their number: sessions happen in the order of the alphabet.
 pub(crate) fn event_id(session: &str, number: u64) -> Uuid {
     let name = session.bytes().chain([0; 8]).take(8).fold(0, |name, byte| (name << 8) | u128::from(byte));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use grail_agent::artifact::Problem;
 use grail_agent::generate::{Company, GenerateSettings, Generation};
+use grail_agent::models::Choosing;
 use grail_agent::{AgentError, DialogueLimits, Proposal, Workspace, clean_path, models};
 use grail_model::Recorder;
 use grail_project::{PythonFile, project_path};
@@ -75,7 +76,8 @@ pub(super) async fn generate(
     };
     let layers = wanted.layers.iter().map(layer).collect::<Result<Vec<_>, _>>()?;
     let made: Result<Proposal, AgentError> = async {
-        let chosen = models::choose(workspace, wanted.model.as_deref()).await?;
+        let (name, intent) = (wanted.model.as_deref(), Some(wanted.intent.as_str()));
+        let chosen = models::choose_with(workspace, Choosing { name, intent, ..Choosing::default() }).await?;
         let settings = GenerateSettings {
             kind: wanted.kind,
             model_name: chosen.name.clone(),

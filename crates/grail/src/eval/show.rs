@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use grail_agent::Workspace;
-use grail_flywheel::evaluation::{Evaluation, Proportion, Tally};
+use grail_flywheel::evaluation::{Broken, Evaluation, Proportion, Tally};
 use grail_flywheel::metrics::report::About;
 
 use crate::render::{BOLD, Failure, RESET, Terminal, count, path_text, visible_line};
@@ -12,6 +12,8 @@ use crate::table::Table;
 
 /// Rules that are shown; JSON has all.
 const MAX_RULES: usize = 12;
+/// What every row of a [`Tally`] says after its name. Mended are those that failed at first and passed in the end.
+const SHARES: [&str; 6] = ["first try", "likely", "with fixes", "likely", "mended", "likely"];
 
 pub(crate) fn evaluations(evaluations: &[Evaluation], terminal: &mut Terminal) -> anyhow::Result<()> {
     let Some(first) = evaluations.first() else { return Ok(()) };
@@ -23,35 +25,31 @@ pub(crate) fn evaluations(evaluations: &[Evaluation], terminal: &mut Terminal) -
         first.layers.join(", ")
     ))?;
     terminal.line(format_args!(""))?;
-    let mut arms =
-        Table::new(&["", "first try", "likely", "with fixes", "likely", "retries", "tokens", "s/answer"]);
+    let mut arms = Table::new(&[&[""], &SHARES[..], &["retries", "tokens", "s/answer"]].concat());
     for evaluation in evaluations {
         let tally = &evaluation.score().all;
-        arms.row(vec![
-            visible_line(&evaluation.arm.name),
-            share(&tally.first_try),
-            likely(&tally.first_try),
-            share(&tally.with_fixes),
-            likely(&tally.with_fixes),
+        let costs = [
             format!("{:.2}", tally.retries),
             format!("{:.0}", tally.output_tokens),
             format!("{:.1}", tally.milliseconds / 1000.0),
-        ]);
+        ];
+        arms.row([part(&evaluation.arm.name, tally), costs.into()].concat());
     }
     print(&arms, terminal)?;
     let score = first.score();
-    let mut parts =
-        Table::new(&[&visible_line(&first.arm.name), "first try", "likely", "with fixes", "likely"]);
+    let name = visible_line(&first.arm.name);
+    let mut parts = Table::new(&[&[name.as_str()], &SHARES[..]].concat());
     let rows = score.by_kind.iter().chain(&score.by_group);
     for (name, tally) in rows {
         parts.row(part(name, tally));
     }
     print(&parts, terminal)?;
-    let mut rules: Vec<(&String, &u64)> = score.by_rule.iter().collect();
-    rules.sort_by_key(|(rule, answers)| (std::cmp::Reverse(**answers), (*rule).clone()));
-    let mut table = Table::new(&["broken", "answers"]);
-    for (rule, answers) in rules.iter().take(MAX_RULES) {
-        table.row(vec![visible_line(rule), answers.to_string()]);
+    let mut rules: Vec<(&String, &Broken)> = score.by_rule.iter().collect();
+    rules.sort_by_key(|(rule, broken)| (std::cmp::Reverse(broken.answers), (*rule).clone()));
+    let mut table = Table::new(&["broken", "answers", "likely"]);
+    for (rule, broken) in rules.iter().take(MAX_RULES) {
+        let answers = broken.proportion();
+        table.row(vec![visible_line(rule), share(&answers), likely(&answers)]);
     }
     print(&table, terminal)?;
     if rules.len() > MAX_RULES {
@@ -67,6 +65,8 @@ fn part(name: &str, tally: &Tally) -> Vec<String> {
         likely(&tally.first_try),
         share(&tally.with_fixes),
         likely(&tally.with_fixes),
+        share(&tally.mended),
+        likely(&tally.mended),
     ]
 }
 

@@ -115,6 +115,12 @@ fn describe(kind: &EventKind) -> String {
         EventKind::Evaluation { suite, prompt, passed, .. } => {
             format!("{} {}: {}", text(suite), text(prompt), if *passed { "passed" } else { "did not pass" })
         }
+        EventKind::Shadow { challenger, path, validated, tokens, failure, .. } => {
+            let path = if path.is_empty() { String::new() } else { format!(" {}", text(path)) };
+            let failure = failure.as_deref().map(|reason| format!(": {}", text(reason))).unwrap_or_default();
+            let passed = if *validated { "passed" } else { "did not pass" };
+            format!("{}{path}: {passed}, {}{failure}", text(challenger), tokens_text(*tokens))
+        }
         EventKind::ExampleReview { example, verdict, .. } => format!("{} {}", text(example), verdict.name()),
         EventKind::Made { what, name } => format!("{} {}", text(what), text(name)),
         EventKind::Failed { reason } => text(reason),

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use grail_agent::generate::{Company, GenerateSettings, Generation};
+use grail_agent::generate::{Company, GenerateSettings, Generation, answer_in_shadow};
 use grail_agent::models::Choosing;
 use grail_agent::written_tool::with_written_tools;
 use grail_agent::{AgentError, DialogueLimits, Mode, Proposal, ProposalStore, Workspace, models, tools};
@@ -166,22 +166,40 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
     let reviewer = reviewer.as_ref().map(|reviewer| reviewer.model.as_ref()).or(itself);
     let company = Company { approver: &approver, watch: &notice, reviewer };
     let tools = with_written_tools(workspace, tools::for_generating(workspace)?)?;
+    let mut unseen = Some(settings.clone());
+    let mut let_challenge = |terminal: &mut Terminal| match unseen.take() {
+        Some(settings) => challenge_in_shadow(arguments, workspace, &desk, settings, terminal),
+        None => Ok(()),
+    };
     let mut generation =
         desk.work(Generation::start(workspace, &recorder, tools, &arguments.intent, settings, company))?;
-    let mut proposal = desk.work(generation.run())?;
+    let mut proposal = match desk.work(generation.run()) {
+        Ok(proposal) => proposal,
+        Err(error) => {
+            // Whoever is compared only where the other one succeeds is not compared.
+            if !interruption().load(Ordering::SeqCst) {
+                let_challenge(terminal)?;
+            }
+            return Err(error);
+        }
+    };
     let store = ProposalStore::of_project(&workspace.project.root);
     store.save(&proposal, Some(&recorder.recording()))?;
     workspace.session.emit_proposal(&proposal, ProposalDecision::Made, None);
     loop {
         watch.clear();
         if arguments.yes {
+            // It is to see the project as the other one did: before anything is written.
+            let_challenge(terminal)?;
             return approve(workspace, &store, &proposal, terminal);
         }
         if terminal.format() == Format::Json {
             terminal.json(&json!({"proposal": proposal}))?;
+            let_challenge(terminal)?;
             return Ok(Exit::Fine);
         }
         show::proposal(&proposal, terminal)?;
+        let_challenge(terminal)?;
         if !io::stdin().is_terminal() {
             terminal.note(format_args!(
                 "nothing is written yet: `grail proposals approve {}` writes it, byte for byte",
@@ -224,6 +242,33 @@ fn generate(arguments: &Arguments, open: &OpenWorkspace, terminal: &mut Terminal
                 Err(error) => terminal.failure(&error),
             },
         }
+    }
+}
+
+/// Lets a phase that challenges in the shadow answer the same intent, if one does. Nobody sees its answer, and if there is none, the work goes on.
+fn challenge_in_shadow(
+    arguments: &Arguments,
+    workspace: &Workspace,
+    desk: &Desk,
+    settings: GenerateSettings,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
+    if arguments.model.is_some() {
+        return Ok(());
+    }
+    // Whoever waits reads meanwhile.
+    terminal.flush()?;
+    let answered = desk.work(async {
+        let Some(name) = models::shadow_name(workspace, &arguments.intent)? else { return Ok(()) };
+        let challenger = models::choose(workspace, Some(&name)).await?;
+        answer_in_shadow(workspace, &challenger, &arguments.intent, settings).await
+    });
+    match answered {
+        Err(error) if !interruption().load(Ordering::SeqCst) => {
+            let said = visible_line(&error.to_string());
+            terminal.warning(format_args!("the challenger did not answer in the shadow: {said}"))
+        }
+        answered => answered,
     }
 }
 

@@ -48,14 +48,14 @@ fn a_model_is_evaluated_with_its_controls() {
     insta::assert_snapshot!(first, @"
     cards 6 prompts, 1 seed, judged by syntax, rules
 
-                               first try    likely   with fixes    likely  retries  tokens  s/answer
-    template                 100 % (6/6)  61–100 %  100 % (6/6)  61–100 %     0.00       0       0.0
-    template with the skill  100 % (6/6)  61–100 %  100 % (6/6)  61–100 %     0.00       0       0.0
+                               first try    likely   with fixes    likely  mended  likely  retries  tokens  s/answer
+    template                 100 % (6/6)  61–100 %  100 % (6/6)  61–100 %       -             0.00       0       0.0
+    template with the skill  100 % (6/6)  61–100 %  100 % (6/6)  61–100 %       -             0.00       0       0.0
 
-    template        first try    likely   with fixes    likely
-    component     100 % (3/3)  44–100 %  100 % (3/3)  44–100 %
-    service       100 % (3/3)  44–100 %  100 % (3/3)  44–100 %
-    seen-pattern  100 % (6/6)  61–100 %  100 % (6/6)  61–100 %
+    template        first try    likely   with fixes    likely  mended  likely
+    component     100 % (3/3)  44–100 %  100 % (3/3)  44–100 %       -
+    service       100 % (3/3)  44–100 %  100 % (3/3)  44–100 %       -
+    seen-pattern  100 % (6/6)  61–100 %  100 % (6/6)  61–100 %       -
 
     exit 0
     ");
@@ -269,6 +269,7 @@ fn trained(scratch: &Scratch, dataset: Option<String>) -> String {
         format: 0,
         id: String::new(),
         parent: None,
+        foreign_adapter: None,
         base: Base { name: "smollm2-135m".to_owned(), sha256: "0123456789abcdef0123".to_owned() },
         adapter: None,
         identity: None,
@@ -281,6 +282,7 @@ fn trained(scratch: &Scratch, dataset: Option<String>) -> String {
         ended: None,
         curves: Vec::new(),
         evaluations: Vec::new(),
+        refusals: Vec::new(),
         state: PhaseState::Training,
     };
     let mut phase = phases.begin(begun).unwrap();
@@ -325,18 +327,18 @@ fn a_phase_that_wins_is_promoted_and_can_be_rolled_back() {
     insta::assert_snapshot!(trained.run(&["promote", "p1", "--no-types", "--no-render"]), @"
     cards 48 prompts, 1 seed, judged by syntax, rules
 
-                                    first try   likely    with fixes   likely  retries  tokens  s/answer
-    PHASE                    90 % (43/48)  78–95 %  90 % (43/48)  78–95 %     0.00       0       0.0
-    smollm2-135m                 25 % (12/48)  15–39 %  25 % (12/48)  15–39 %     0.00       0       0.0
-    smollm2-135m with the skill  25 % (12/48)  15–39 %  25 % (12/48)  15–39 %     0.00       0       0.0
+                                    first try   likely    with fixes   likely      mended  likely  retries  tokens  s/answer
+    PHASE                    90 % (43/48)  78–95 %  90 % (43/48)  78–95 %   0 % (0/5)  0–43 %     0.00       0       0.0
+    smollm2-135m                 25 % (12/48)  15–39 %  25 % (12/48)  15–39 %  0 % (0/36)  0–10 %     0.00       0       0.0
+    smollm2-135m with the skill  25 % (12/48)  15–39 %  25 % (12/48)  15–39 %  0 % (0/36)  0–10 %     0.00       0       0.0
 
-    PHASE        first try   likely    with fixes   likely
-    component     88 % (21/24)  69–96 %  88 % (21/24)  69–96 %
-    service       92 % (22/24)  74–98 %  92 % (22/24)  74–98 %
-    seen-pattern  90 % (43/48)  78–95 %  90 % (43/48)  78–95 %
+    PHASE        first try   likely    with fixes   likely     mended  likely
+    component     88 % (21/24)  69–96 %  88 % (21/24)  69–96 %  0 % (0/3)  0–56 %
+    service       92 % (22/24)  74–98 %  92 % (22/24)  74–98 %  0 % (0/2)  0–66 %
+    seen-pattern  90 % (43/48)  78–95 %  90 % (43/48)  78–95 %  0 % (0/5)  0–43 %
 
-    broken                       answers
-    component-return-annotation        5
+    broken                           answers  likely
+    component-return-annotation  10 % (5/48)  5–22 %
 
     PHASE after smollm2-135m: +64.6 points [50.0, 77.1]
     promoted: it wins +64.6 points [50, 77.1] on 48 prompts
@@ -360,6 +362,11 @@ fn a_phase_that_wins_is_promoted_and_can_be_rolled_back() {
     PHASE answers 20 % of the intents
     ! `grail events stats --by phase` compares them; `grail promote --end-challenge` ends it
     exit 0
+    ");
+    insta::assert_snapshot!(trained.run(&["promote", "p1", "--challenge", "0.99"]), @"
+    ! error: 0.99 is no share for a challenger, which has passed no gate
+    ! hint: a number above 0 and at most 0.5, such as 0.1 for every tenth intent
+    exit 2
     ");
     insta::assert_snapshot!(trained.run(&["promote", "--end-challenge"]), @"
     the challenge has ended
@@ -473,7 +480,7 @@ fn learning_waits_for_enough_that_is_new() {
     insta::assert_snapshot!(seen(&["learn", "--dry-run"]), @"
     HASH N of them new
     a phase would be trained on it, and weighed
-    ! build N: dataset HASH
+    ! build N: dataset HASH, which is kept although nothing else is done
     exit 0
     ");
     insta::assert_snapshot!(seen(&["learn", "--new-examples", "100000"]), @"
@@ -505,7 +512,23 @@ fn improvements_are_told_with_what_they_gain_and_cost() {
       nothing fails
 
     1. training: train a phase on what the project has taught
-       `grail learn` trains, weighs and promotes under the same gate; `grail learn --dry-run` says whether enough is new
+       `grail improve --train` trains one and weighs it as `grail promote` does; how much there is to learn from is known after `grail dataset build`, how long it takes is not known yet, minutes to hours
     exit 0
     ");
+}
+
+#[test]
+fn a_training_that_comes_to_nothing_is_told_with_what_it_cost() {
+    let scratch = project(6);
+    fs::write(scratch.path("grail.toml"), format!("{SETTINGS}model = \"local:nowhere\"\n")).unwrap();
+    scratch.run(&["dataset", "import", "--skills"]);
+    let seen = scratch.run(&["improve", "template", "--train", "--no-types", "--no-render"]);
+    let cost =
+        regex::Regex::new(r"\n   cost 0 answers, 0 tokens, \d+\.\d s\n   nothing came of it: ").unwrap();
+    assert!(cost.is_match(&seen) && seen.ends_with("exit 0\n"), "{seen}");
+    // What was built is known from then on.
+    let told = scratch.run(&["improve", "template", "--no-types", "--no-render"]);
+    let known = regex::Regex::new(r"; (\d+) of (\d+) examples are new, how long it takes").unwrap();
+    let counts = known.captures(&told).unwrap_or_else(|| panic!("{told}"));
+    assert_eq!(counts[1], counts[2]);
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod approvals;
+mod challenging;
 mod changes;
 mod check;
 mod check_formats;

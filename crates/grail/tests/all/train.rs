@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::Value as Json;
 
@@ -34,6 +34,12 @@ interrupted)
     mkdir -p "$output/checkpoints"
     kill -INT "$PPID"
     exec sleep 60 ;;
+orphaned)
+    [ -p /dev/stdin ] && [ "$4" = --until-input-ends ] || exit 1
+    kill -KILL "$PPID"
+    cat > /dev/null
+    echo ended > "${0%/*}/told"
+    exit 1 ;;
 esac
 echo '{"event": "step", "step": 1, "loss": 3.25, "learning_rate": 0.0005, "tokens_per_second": 120, "seconds": 1.5}'
 echo '{"event": "checkpoint", "step": 1, "valid_loss": 3.0}'
@@ -53,8 +59,8 @@ printf adapter > "$output/adapters.safetensors"
 echo '{}' > "$output/adapter_config.json"
 "#;
 
-/// A project with so many examples, weights of its own, and the two programs.
-fn project(examples: usize) -> Scratch {
+/// So many lines to import.
+pub(crate) fn theirs(examples: usize) -> String {
     let line = |number: usize| {
         let verbs =
             ["sum", "sort", "join", "count", "strip", "split", "hash", "pack", "zip", "map", "drop", "fold"];
@@ -65,10 +71,14 @@ fn project(examples: usize) -> Scratch {
         let prompt = format!("Write how to {verb} the {other} of case {number}{number}");
         serde_json::json!({"prompt": prompt, "completion": code}).to_string() + "\n"
     };
-    let lines: String = (0..examples).map(line).collect();
+    (0..examples).map(line).collect()
+}
+
+/// A project with so many examples, weights of its own, and the two programs.
+fn project(examples: usize) -> Scratch {
     let scratch = Scratch::new(&[
         ("grail.toml", ""),
-        ("theirs.jsonl", &lines),
+        ("theirs.jsonl", &theirs(examples)),
         ("tiny/config.json", "{}"),
         ("tiny/model.safetensors", "numbers"),
         ("bin/grail-local", LOCAL),
@@ -190,6 +200,52 @@ fn an_interrupted_training_is_gone_on_with() {
     assert!(config.contains("\"resume\": true"), "{config}");
     let again = train(&scratch, "fine", &["--resume"]);
     assert!(said(&again).starts_with("error: no training was broken off\n"));
+}
+
+#[test]
+fn an_adapter_that_no_phase_made_is_written_down_and_gone_on_with() {
+    let scratch = project(12);
+    let settings = "[models.ours]\nweights = \"tiny\"\nadapter = \"found\"\n";
+    fs::write(scratch.path("grail.toml"), settings).unwrap();
+    fs::create_dir(scratch.path("found")).unwrap();
+    train(&scratch, "interrupted", &["--model", "ours"]);
+    let broken_off = phase(&scratch);
+    assert_eq!((&broken_off["foreign_adapter"], broken_off.get("parent")), (&"ours".into(), None));
+    let output = train(&scratch, "fine", &["--resume", "--format", "json"]);
+    let told: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["phase"]["id"], broken_off["id"]);
+    let id = broken_off["id"].as_str().unwrap();
+    let config = scratch.read(&format!(".grail/phases/{id}/data/train.json"));
+    let config: Json = serde_json::from_str(&config).unwrap();
+    assert!(config["adapter"].as_str().unwrap().ends_with("/found"), "{config}");
+}
+
+#[test]
+fn a_trainer_hears_that_grail_was_killed() {
+    let scratch = project(12);
+    let told = scratch.path("bin/told");
+    assert!(Command::new("mkfifo").arg(&told).status().unwrap().success());
+    let output = train(&scratch, "orphaned", &["--model", "local:tiny"]);
+    assert_eq!(output.status.code(), None, "{}", said(&output));
+    // Its input ends with whoever started it; until then it waits.
+    assert_eq!(fs::read_to_string(&told).unwrap(), "ended\n");
+    assert_eq!(phase(&scratch)["state"]["state"], "training");
+    let output = train(&scratch, "fine", &["--resume", "--format", "json"]);
+    let told: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["phase"]["state"]["state"], "trained");
+}
+
+#[test]
+fn other_trainers_learn_from_no_pairs() {
+    let scratch = project(12);
+    let order = ["--model", "local:tiny", "--trainer", "mlx", "--preferences"];
+    let output = train(&scratch, "fine", &order);
+    assert_eq!(
+        said(&output),
+        "error: the trainer `mlx` cannot learn from pairs of answers\n\
+         hint: leave `--preferences` out, or train with `local`\n"
+    );
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
