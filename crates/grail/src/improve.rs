@@ -128,7 +128,10 @@ fn trained(workspace: &Workspace, dataset: &str, bar: &AskingBar) -> Result<(Pha
             let done = usize::try_from(point.step).unwrap_or(usize::MAX);
             bar.train(Progress { done, total: planned.max(done) }, point.loss);
         }
-        TrainEvent::Began { .. } | TrainEvent::Validated { .. } | TrainEvent::Said(_) => {}
+        TrainEvent::Began { .. }
+        | TrainEvent::Validated { .. }
+        | TrainEvent::Said(_)
+        | TrainEvent::Noted(_) => {}
     };
     let is_interrupted = || interruption().load(Ordering::SeqCst);
     train_phase(workspace, dataset, &mut TrainWatch { hear: &mut hear, is_interrupted: &is_interrupted })

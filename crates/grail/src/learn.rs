@@ -88,7 +88,10 @@ fn learn(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) 
             let done = usize::try_from(point.step).unwrap_or(usize::MAX);
             bar.train(Progress { done, total: planned.max(done) }, point.loss);
         }
-        TrainEvent::Began { .. } | TrainEvent::Validated { .. } | TrainEvent::Said(_) => {}
+        TrainEvent::Began { .. }
+        | TrainEvent::Validated { .. }
+        | TrainEvent::Said(_)
+        | TrainEvent::Noted(_) => {}
     };
     let is_interrupted = || interruption().load(Ordering::SeqCst);
     let mut watch = TrainWatch { hear: &mut hear, is_interrupted: &is_interrupted };

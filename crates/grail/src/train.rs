@@ -128,8 +128,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     let mut hear = |event: TrainEvent<'_>| progress.borrow_mut().hear(event);
     let mut watch = TrainWatch { hear: &mut hear, is_interrupted: &|| interruption().load(Ordering::SeqCst) };
     let trained = while_tools_run(|| train(&open.workspace, &order, &mut watch));
-    progress.borrow().clear();
+    let progress = progress.into_inner();
+    progress.clear();
     let phase = trained?;
+    for note in &progress.notes {
+        terminal.note(format_args!("{}", visible_line(note)))?;
+    }
     if terminal.format() == Format::Json {
         terminal.json(&json!({"phase": phase}))?;
         return Ok(Exit::Fine);
@@ -168,21 +172,26 @@ fn show(phase: &Phase, terminal: &mut Terminal) -> anyhow::Result<()> {
 /// Loss, tokens and remaining time on stderr, for people who wait: a bar on a terminal, and nothing elsewhere.
 pub(crate) struct TrainProgress {
     bar: Option<ProgressBar>,
+    /// For everybody, when it has ended.
+    notes: Vec<String>,
 }
 
 impl TrainProgress {
     pub(crate) fn new() -> Self {
         if !io::stderr().is_terminal() {
-            return Self { bar: None };
+            return Self { bar: None, notes: Vec::new() };
         }
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg} {eta} left") {
             bar.set_style(style);
         }
-        Self { bar: Some(bar) }
+        Self { bar: Some(bar), notes: Vec::new() }
     }
 
     pub(crate) fn hear(&mut self, event: TrainEvent<'_>) {
+        if let TrainEvent::Noted(note) = event {
+            self.notes.push(note.to_owned());
+        }
         let Some(bar) = &self.bar else { return };
         match event {
             TrainEvent::Began { phase } => bar.set_message(format!("phase {phase}")),
@@ -195,6 +204,7 @@ impl TrainProgress {
                 bar.set_message(format!("checkpoint {step}: {right} of {of} validation prompts right"));
             }
             TrainEvent::Said(line) => bar.println(visible_line(line)),
+            TrainEvent::Noted(_) => {}
         }
     }
 

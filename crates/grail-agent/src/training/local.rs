@@ -32,7 +32,7 @@ impl Trainer for LocalTrainer {
         command.args(["train", "--config"]).arg(&path).arg("--until-input-ends");
         (watch.hear)(TrainEvent::Planned { iterations: job.settings.iterations });
         if job.settings.preferences && config["preferences"].is_null() {
-            (watch.hear)(TrainEvent::Said(NO_PAIRS));
+            (watch.hear)(TrainEvent::Noted(NO_PAIRS));
         }
         let (name, is_interrupted) = (self.name().name(), watch.is_interrupted);
         let hear = &mut *watch.hear;
@@ -95,7 +95,7 @@ pub(super) fn hear_event(line: &str, hear: &mut dyn FnMut(TrainEvent<'_>)) -> Re
                 hear(TrainEvent::Planned { iterations });
             }
         }
-        "note" => hear(TrainEvent::Said(event["message"].as_str().unwrap_or_default())),
+        "note" => hear(TrainEvent::Noted(event["message"].as_str().unwrap_or_default())),
         "error" => {
             let text = |name: &str| event[name].as_str().map(str::to_owned);
             let message = text("message").or_else(|| text("error"));
@@ -143,6 +143,6 @@ mod tests {
         let mut heard = Vec::new();
         let line = r#"{"event": "note", "message": "the second stage is left out"}"#;
         hear_event(line, &mut |event: TrainEvent<'_>| heard.push(format!("{event:?}"))).unwrap();
-        assert_eq!(heard, [r#"Said("the second stage is left out")"#]);
+        assert_eq!(heard, [r#"Noted("the second stage is left out")"#]);
     }
 }

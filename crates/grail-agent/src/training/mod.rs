@@ -86,6 +86,8 @@ pub enum TrainEvent<'e> {
     Validated { step: u64, right: usize, of: usize },
     /// Something was said that is no number.
     Said(&'e str),
+    /// What is done is not quite what was wished.
+    Noted(&'e str),
 }
 
 /// The trainer of this name, set up as the project says.

@@ -87,16 +87,18 @@ impl TrainOrder<'_> {
             )
         })?;
         let trainer = self.trainer.or(self.wishes.trainer).or(config.trainer).unwrap_or_default();
-        if trainer != TrainerName::Local && self.wishes.whole_every.is_some_and(|every| every > 1) {
+        if trainer != TrainerName::Local
+            && self.wishes.whole_every.or(config.whole_every).is_some_and(|every| every > 1)
+        {
             return Err(training_error(
                 format!("the trainer `{}` learns whole answers only", trainer.name()),
-                "leave `--whole-every` out, or train with `local`",
+                "leave `--whole-every` out (in `grail.toml`: `whole-every`), or train with `local`",
             ));
         }
-        if trainer != TrainerName::Local && self.wishes.preferences == Some(true) {
+        if trainer != TrainerName::Local && self.wishes.preferences.or(config.preferences) == Some(true) {
             return Err(training_error(
                 format!("the trainer `{}` cannot learn from pairs of answers", trainer.name()),
-                "leave `--preferences` out, or train with `local`",
+                "leave `--preferences` out (in `grail.toml`: `preferences`), or train with `local`",
             ));
         }
         let dataset = open_dataset(&workspace.project.root, self.dataset)?;

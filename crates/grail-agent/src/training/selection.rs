@@ -56,7 +56,7 @@ pub(super) fn keep_best(
             Ok(right) => right,
             // What was trained for an hour is not lost for want of a comparison.
             Err(error) => {
-                (watch.hear)(TrainEvent::Said(&format!("the last checkpoint is kept: {error}")));
+                (watch.hear)(TrainEvent::Noted(&format!("the last checkpoint is kept: {error}")));
                 return Ok(());
             }
         };

@@ -243,9 +243,21 @@ fn other_trainers_learn_from_no_pairs() {
     assert_eq!(
         said(&output),
         "error: the trainer `mlx` cannot learn from pairs of answers\n\
-         hint: leave `--preferences` out, or train with `local`\n"
+         hint: leave `--preferences` out (in `grail.toml`: `preferences`), or train with `local`\n"
     );
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_not_quite_as_wished_is_said_to_everybody() {
+    let scratch = project(12);
+    let output = train(&scratch, "fine", &["--model", "local:tiny", "--preferences"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("the second stage is left out: the dataset has no pairs"),
+        "{}",
+        said(&output)
+    );
 }
 
 #[test]
@@ -256,7 +268,7 @@ fn other_trainers_learn_whole_answers_only() {
     assert_eq!(
         said(&output),
         "error: the trainer `mlx` learns whole answers only\n\
-         hint: leave `--whole-every` out, or train with `local`\n"
+         hint: leave `--whole-every` out (in `grail.toml`: `whole-every`), or train with `local`\n"
     );
     assert_eq!(output.status.code(), Some(2));
 }
