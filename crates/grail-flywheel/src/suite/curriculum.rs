@@ -13,6 +13,8 @@ use crate::statistics::Draws;
 
 /// Of how many rare fields some are chosen.
 const RARE_FIELDS: usize = 5;
+/// How many fields a wording tells one by one at most. Of the rare ones two may be the same by chance.
+const MOST_NUMBERED: usize = RARE_FIELDS - 1;
 /// How many rare words there are for one intent: its fields, and up to two for its thing.
 const RARE_WORDS: usize = RARE_FIELDS + 2;
 /// How far apart the rare words are that follow each other: they are sorted, and neighbours are alike. A prime that does not divide their number.
@@ -139,14 +141,19 @@ fn intent(
     for last in (1..rare_fields.len()).rev() {
         rare_fields.swap(last, draws.below(last + 1));
     }
-    if number % 3 != 0 {
+    let asked = &kind.wordings[wording];
+    let numbered = numbered_fields(asked);
+    if number % 3 != 0 || pool.len() < numbered {
         pool = &rare_fields;
     }
     if number % 2 == 1 {
         thing = &rare_thing;
     }
     let [fewest, most] = kind.fields.map(|count| count.min(pool.len()));
-    let count = fewest + draws.below(most - fewest + 1);
+    let count = match numbered {
+        0 => fewest + draws.below(most - fewest + 1),
+        numbered => numbered,
+    };
     let mut chosen: Vec<usize> = (0..pool.len()).collect();
     while chosen.len() > count {
         chosen.remove(draws.below(chosen.len()));
@@ -157,7 +164,6 @@ fn intent(
         .iter()
         .map(|(hole, words)| (hole.as_str(), words[draws.below(words.len())].as_str()))
         .collect();
-    let asked = &kind.wordings[wording];
     let lists = Lists {
         prose: PROSE[draws.below(PROSE.len())],
         list: LIST[draws.below(if asked.ends_with("{list}") { LIST.len() } else { ONE_LINE })],
@@ -260,6 +266,11 @@ impl ListForm {
     }
 }
 
+/// How many fields a wording tells one by one: `{1}`, `{2}` and so on.
+fn numbered_fields(wording: &str) -> usize {
+    (1..=MOST_NUMBERED).rev().find(|number| wording.contains(&format!("{{{number}}}"))).unwrap_or_default()
+}
+
 /// A word that there is not.
 fn coined(syllables: &[String], draw: &mut impl FnMut(&[String]) -> String) -> String {
     (0..SYLLABLES).map(|_| draw(syllables)).collect()
@@ -290,6 +301,9 @@ fn worded(
     let mut said = wording.to_owned();
     for (hole, word) in choices {
         said = said.replace(&format!("{{{hole}}}"), word);
+    }
+    for (number, field) in (1..).zip(fields) {
+        said = said.replace(&format!("{{{number}}}"), field);
     }
     said.replace("{a Thing}", &with_article(&class(thing)))
         .replace("{a Name}", &with_article(&class(&name)))
