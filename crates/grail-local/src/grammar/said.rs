@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-/// How much less a slip counts, in logarithms: it is taken if it is some fifty times as probable as going on.
-pub(super) const COST: f32 = 4.0;
+/// How much less a slip counts, in logarithms: it is taken if it is some thousand times as probable as going on.
+pub(super) const COST: f32 = 7.0;
 
 /// Fewer letters are no word that anybody slips at, and begin too many.
 const SHORTEST_WORD: usize = 3;
