@@ -203,7 +203,7 @@ fn a_word_that_was_said_is_preferred_and_a_sure_model_is_free() {
         let weighed = guard.weigh(&scores, None, 0.0);
         Sampling::default().choose(weighed.as_deref().unwrap_or(&scores), None, 0).unwrap()
     };
-    assert_eq!([best(-1.0), best(3.0), best(5.0)], [said, said, slip]);
+    assert_eq!([best(-1.0), best(6.0), best(8.0)], [said, said, slip]);
 }
 
 #[test]
