@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use grail_agent::AgentError;
 use grail_agent::evaluate::{EvaluateSettings, Progress};
+use grail_agent::training::TrainEvent;
 use grail_rules::tools::interruption;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::{Builder, Runtime};
@@ -125,8 +126,23 @@ impl AskingBar {
         self.draw(&format!("asking {}", visible_line(who)), "answers", progress);
     }
 
-    /// How far training is.
-    pub(crate) fn train(&self, progress: Progress, loss: Option<f64>) {
+    /// Whoever hears how far training is.
+    pub(crate) fn hears_training(&self) -> impl FnMut(TrainEvent<'_>) + '_ {
+        let mut planned = 0;
+        move |event| match event {
+            TrainEvent::Planned { iterations } => planned = usize::try_from(iterations).unwrap_or(usize::MAX),
+            TrainEvent::Point(point) => {
+                let done = usize::try_from(point.step).unwrap_or(usize::MAX);
+                self.train(Progress { done, total: planned.max(done) }, point.loss);
+            }
+            TrainEvent::Began { .. }
+            | TrainEvent::Validated { .. }
+            | TrainEvent::Said(_)
+            | TrainEvent::Noted(_) => {}
+        }
+    }
+
+    fn train(&self, progress: Progress, loss: Option<f64>) {
         self.draw("training", "steps", progress);
         if let (Some(bar), Some(loss)) = (&self.bar, loss) {
             let bar = bar.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use grail_agent::evaluate::{CURRENT, Progress};
+use grail_agent::evaluate::CURRENT;
 use grail_agent::improve::{ImproveSettings, Improvements, Lever, LeverReport, Train, improve, train_phase};
 use grail_agent::learn::lock;
 use grail_agent::models;
 use grail_agent::promotion::Scales;
-use grail_agent::training::{TrainEvent, TrainWatch};
+use grail_agent::training::TrainWatch;
 use grail_agent::{AgentError, Workspace};
 use grail_flywheel::phase::{Phase, Phases};
 use grail_flywheel::suite::{HELD_OUT, load_suite};
@@ -121,18 +121,7 @@ fn look(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) -
 
 /// A phase, and how far its training is.
 fn trained(workspace: &Workspace, dataset: &str, bar: &AskingBar) -> Result<(Phase, Scales), AgentError> {
-    let mut planned = 0;
-    let mut hear = |event: TrainEvent<'_>| match event {
-        TrainEvent::Planned { iterations } => planned = usize::try_from(iterations).unwrap_or(usize::MAX),
-        TrainEvent::Point(point) => {
-            let done = usize::try_from(point.step).unwrap_or(usize::MAX);
-            bar.train(Progress { done, total: planned.max(done) }, point.loss);
-        }
-        TrainEvent::Began { .. }
-        | TrainEvent::Validated { .. }
-        | TrainEvent::Said(_)
-        | TrainEvent::Noted(_) => {}
-    };
+    let mut hear = bar.hears_training();
     let is_interrupted = || interruption().load(Ordering::SeqCst);
     train_phase(workspace, dataset, &mut TrainWatch { hear: &mut hear, is_interrupted: &is_interrupted })
 }

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use grail_agent::Workspace;
 use grail_agent::learn::{LearnSettings, Outcome, Step, Turn, lock, turn};
-use grail_agent::training::{TrainEvent, TrainWatch};
-use grail_agent::{Workspace, evaluate::Progress};
+use grail_agent::training::TrainWatch;
 use grail_flywheel::EventKind;
 use grail_flywheel::dataset::store::short_hash;
 use grail_flywheel::suite::{HELD_OUT, load_suite};
@@ -81,22 +81,12 @@ fn learn(arguments: &Arguments, workspace: &Workspace, terminal: &mut Terminal) 
     };
     settings.budget = settings.budget.saturating_sub(begun.elapsed());
     let (desk, bar) = (Desk::open()?, AskingBar::new());
-    let mut planned = 0;
-    let mut hear = |event: TrainEvent<'_>| match event {
-        TrainEvent::Planned { iterations } => planned = usize::try_from(iterations).unwrap_or(usize::MAX),
-        TrainEvent::Point(point) => {
-            let done = usize::try_from(point.step).unwrap_or(usize::MAX);
-            bar.train(Progress { done, total: planned.max(done) }, point.loss);
-        }
-        TrainEvent::Began { .. }
-        | TrainEvent::Validated { .. }
-        | TrainEvent::Said(_)
-        | TrainEvent::Noted(_) => {}
-    };
     let is_interrupted = || interruption().load(Ordering::SeqCst);
-    let mut watch = TrainWatch { hear: &mut hear, is_interrupted: &is_interrupted };
     let asking = |who: &str, progress| bar.advance(who, progress);
-    let mut done = desk.work(turn(workspace, &suite, manifest, &settings, &mut watch, &asking))?;
+    let mut done = {
+        let mut watch = TrainWatch { hear: &mut bar.hears_training(), is_interrupted: &is_interrupted };
+        desk.work(turn(workspace, &suite, manifest, &settings, &mut watch, &asking))?
+    };
     drop(bar);
     done.steps.insert(0, building);
     if let Some(phase) = done.phase.as_ref().filter(|_| matches!(done.outcome, Outcome::Promoted { .. })) {
