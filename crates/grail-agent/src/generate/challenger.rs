@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use grail_flywheel::event::Tokens;
 use grail_flywheel::{EventKind, RememberedEvents};
 use grail_sandbox::Toolset;
 
@@ -44,61 +43,23 @@ pub async fn answer_in_shadow(
         Err(error) => Err(error),
     };
     let failure = made.err().map(|error| error.to_string());
-    let events = remembered.events().into_iter();
-    let mut told: Vec<EventKind> =
-        events.filter_map(|event| in_shadow(event.kind, &name, failure.as_deref())).collect();
-    if told.is_empty() {
-        told.push(EventKind::Shadow {
-            challenger: name,
-            artifact: String::new(),
-            code: String::new(),
-            validated: false,
-            types: None,
-            tests: None,
-            problems: Vec::new(),
-            retries: 0,
-            path: String::new(),
-            tokens: Tokens::default(),
-            milliseconds: 0,
-            failure,
+    let is_answer = |kind: &EventKind| matches!(kind, EventKind::Generation { .. });
+    let mut answers: Vec<Option<Box<EventKind>>> = remembered
+        .events()
+        .into_iter()
+        .map(|event| event.kind)
+        .filter(is_answer)
+        .map(|kind| Some(Box::new(kind)))
+        .collect();
+    if answers.is_empty() {
+        answers.push(None);
+    }
+    for answer in answers {
+        workspace.session.emit(EventKind::Shadow {
+            challenger: name.clone(),
+            answer,
+            failure: failure.clone(),
         });
     }
-    for kind in told {
-        workspace.session.emit(kind);
-    }
     Ok(())
-}
-
-/// A generation as one that nobody saw.
-fn in_shadow(kind: EventKind, challenger: &str, failure: Option<&str>) -> Option<EventKind> {
-    let EventKind::Generation {
-        artifact,
-        code,
-        validated,
-        types,
-        tests,
-        problems,
-        retries,
-        path,
-        tokens,
-        milliseconds,
-        ..
-    } = kind
-    else {
-        return None;
-    };
-    Some(EventKind::Shadow {
-        challenger: challenger.to_owned(),
-        artifact,
-        code,
-        validated,
-        types,
-        tests,
-        problems,
-        retries,
-        path,
-        tokens,
-        milliseconds,
-        failure: failure.map(str::to_owned),
-    })
 }

@@ -203,20 +203,9 @@ pub enum EventKind {
     Shadow {
         /// The phase; the event's own is the one that was shown.
         challenger: String,
-        /// Empty, as `code` and `path` are, where nothing was ever handed in.
-        artifact: String,
-        code: String,
-        validated: bool,
+        /// Its `Generation`; none where nothing was ever handed in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        types: Option<bool>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tests: Option<bool>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        problems: Vec<Problem>,
-        retries: u32,
-        path: String,
-        tokens: Tokens,
-        milliseconds: u64,
+        answer: Option<Box<EventKind>>,
         /// Why there would have been no proposal.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<String>,

@@ -332,31 +332,12 @@ impl<'a> Facts<'a> {
                 milliseconds: Some(*milliseconds),
                 ..none
             },
-            EventKind::Shadow {
-                challenger,
-                artifact,
-                code,
-                validated,
-                types,
-                tests,
-                retries,
-                path,
-                tokens,
-                milliseconds,
-                ..
-            } => Self {
-                artifact: Some(artifact),
-                path: Some(path),
+            // What it broke and what it was told counts for nothing.
+            EventKind::Shadow { challenger, answer, .. } => Self {
                 subject: Some(challenger),
-                lines: Some(count_lines(code)),
-                passed: Some(*validated),
-                types: *types,
-                tests: *tests,
-                retries: Some(*retries),
-                input_tokens: Some(tokens.input),
-                output_tokens: Some(tokens.output),
-                milliseconds: Some(*milliseconds),
-                ..none
+                problems: &[],
+                skills: &[],
+                ..answer.as_deref().map_or(none, Self::of)
             },
             EventKind::ExampleReview { example, verdict, .. } => {
                 Self { subject: Some(example), detail: Some(verdict.name()), ..none }

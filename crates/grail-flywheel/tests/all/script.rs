@@ -36,9 +36,9 @@ pub(crate) fn problem(rule: &str) -> Problem {
 
 /// A phase on trial made the same, and nobody saw it.
 pub(crate) fn shadow(path: &str, code: &str) -> EventKind {
-    EventKind::Shadow {
-        challenger: "p2-abcdef".to_owned(),
+    let answer = EventKind::Generation {
         artifact: "component".to_owned(),
+        request: "a card".to_owned(),
         code: code.to_owned(),
         validated: true,
         types: None,
@@ -46,10 +46,11 @@ pub(crate) fn shadow(path: &str, code: &str) -> EventKind {
         problems: vec![problem("title")],
         retries: 1,
         path: path.to_owned(),
+        skills: vec!["grail-tdom".to_owned()],
         tokens: Tokens { input: 5, output: 7 },
         milliseconds: 1,
-        failure: None,
-    }
+    };
+    EventKind::Shadow { challenger: "p2-abcdef".to_owned(), answer: Some(Box::new(answer)), failure: None }
 }
 
 /// The names of events follow from the session and their number: sessions happen in the order of the alphabet.

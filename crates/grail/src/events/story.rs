@@ -115,11 +115,16 @@ fn describe(kind: &EventKind) -> String {
         EventKind::Evaluation { suite, prompt, passed, .. } => {
             format!("{} {}: {}", text(suite), text(prompt), if *passed { "passed" } else { "did not pass" })
         }
-        EventKind::Shadow { challenger, path, validated, tokens, failure, .. } => {
-            let path = if path.is_empty() { String::new() } else { format!(" {}", text(path)) };
+        EventKind::Shadow { challenger, answer, failure } => {
+            let answered = match answer.as_deref() {
+                Some(EventKind::Generation { path, validated, tokens, .. }) => {
+                    let passed = if *validated { "passed" } else { "did not pass" };
+                    format!(" {}: {passed}, {}", text(path), tokens_text(*tokens))
+                }
+                _ => ": no answer".to_owned(),
+            };
             let failure = failure.as_deref().map(|reason| format!(": {}", text(reason))).unwrap_or_default();
-            let passed = if *validated { "passed" } else { "did not pass" };
-            format!("{}{path}: {passed}, {}{failure}", text(challenger), tokens_text(*tokens))
+            format!("{}{answered}{failure}", text(challenger))
         }
         EventKind::ExampleReview { example, verdict, .. } => format!("{} {}", text(example), verdict.name()),
         EventKind::Made { what, name } => format!("{} {}", text(what), text(name)),

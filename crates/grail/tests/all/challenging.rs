@@ -89,7 +89,10 @@ impl Wheel {
     /// Who answered in the shadow, and whether it passed.
     fn unseen(&self) -> Vec<(String, bool)> {
         let told = self.events().into_iter().filter_map(|event| match event.kind {
-            EventKind::Shadow { challenger, validated, .. } => Some((challenger, validated)),
+            EventKind::Shadow { challenger, answer, .. } => {
+                let passed = matches!(answer.as_deref(), Some(EventKind::Generation { validated: true, .. }));
+                Some((challenger, passed))
+            }
             _ => None,
         });
         let mut unseen: Vec<_> = told.collect();
