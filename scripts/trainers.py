@@ -1,7 +1,8 @@
 """`grail train` with grail-local, mlx-lm and TRL on toy models, and each of their adapters in the other two. Run by scripts/trainers.
 
 A loss in the table is that of the same adapter on the same rows, in another program: it says whether weights, scales, layers, rotation,
-tokens and masks are understood alike. Each is also shown to notice: a base without its adapter has another loss.
+tokens and masks are understood alike. Each is also shown to notice: a base without its adapter has another loss. A gradient is that of
+grail-local's own step, matrix by matrix beside what mlx-lm computes for the same adapter and rows; other rows and adapters have another.
 """
 
 import argparse
@@ -22,9 +23,11 @@ import mlx.nn
 import mlx_lm
 import numpy
 import torch
+from mlx.utils import tree_flatten
 from mlx_lm.sample_utils import make_sampler
+from mlx_lm.tuner.trainer import default_loss
 from peft import PeftModel
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
@@ -35,6 +38,9 @@ ITERATIONS = 40
 SETTINGS = "--batch-size 4 --max-tokens 256 --scale 10 --validate 2 --threads 1".split()
 # All compute in single precision, but not in the same order.
 CLOSE = 1e-3
+# How much rows count where gradients are compared, in turn; and what AdamW's first moment has of a gradient after one step.
+WEIGHTS = (0.5, 1.0, 2.0)
+FIRST_SHARE = 0.1
 # How long answers are, and how much likelier than the next a token must be to be the same everywhere.
 LONGEST = 24
 CLEARLY = 0.05
@@ -192,18 +198,48 @@ class Losses:
 
     def in_grail(self, adapter: Path | None, settings: dict) -> float:
         """The trainer's validation loss after a step that changes nothing."""
+        return self.step(adapter, settings)[1][-1]["valid_loss"]
+
+    def step(self, adapter: Path | None, settings: dict, **others) -> tuple[Path, list[dict]]:
+        """A step of the trainer that changes nothing: the folder it wrote to, and what it told."""
         output = Path(tempfile.mkdtemp(dir=self.scratch))
         measures = {name: settings[name] for name in ("rank", "scale", "layers") if settings.get(name)}
         settings = measures | {
             "model": str(self.model), "train": str(self.data / "train.jsonl"), "valid": str(self.data / "valid.jsonl"),
             "output": str(output / "run"), "iterations": 1, "batch_size": 1, "learning_rate": 1e-30, "max_tokens": 2048, "threads": 1,
             "adapter": adapter and str(adapter),
-        }  # fmt: skip
+        } | others  # fmt: skip
         (output / "settings.json").write_text(json.dumps(settings))
         done = subprocess.run([self.local, "train", "--config", output / "settings.json"], capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"error: grail-local does not train\n{done.stderr}")
-        return json.loads(done.stdout.splitlines()[-1])["valid_loss"]
+        return output / "run", [json.loads(line) for line in done.stdout.splitlines()]
+
+    def gradient_in_grail(self, adapter: Path, settings: dict, rows: list[dict]) -> tuple[dict, dict[str, numpy.ndarray]]:
+        """What the trainer tells of a step with all these rows, and its gradient. The checkpoint has it, as moments begin at nothing."""
+        file = Path(tempfile.mkdtemp(dir=self.scratch)) / "rows.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        output, told = self.step(adapter, settings, train=str(file), batch_size=len(rows), clip=0)
+        moments = load_file(output / "checkpoints/1/optimizer.safetensors")
+        firsts = {name.removesuffix(".first"): moment / FIRST_SHARE for name, moment in moments.items() if name.endswith(".first")}
+        return next(event for event in told if event["event"] == "step"), firsts
+
+    def gradient_in_mlx(self, adapter: Path, rows: list[tuple[list[int], int, float]]) -> tuple[float, dict[str, numpy.ndarray]]:
+        """The loss of rows (tokens, where the answer begins, weight) by mlx-lm's own formula, and its gradient. Each row by itself, as padding
+        would count, and as mlx-lm knows no weights."""
+        network, _ = mlx_lm.load(str(self.model), adapter_path=str(adapter))
+        network.freeze()
+        network.unfreeze(keys=["lora_a", "lora_b"])
+
+        def loss() -> mx.array:
+            total, count = mx.array(0.0), mx.array(0.0)
+            for tokens, start, weight in rows:
+                mean, size = default_loss(network, mx.array([tokens]), mx.array([[start, len(tokens)]]))
+                total, count = total + weight * size * mean, count + weight * size
+            return total / count
+
+        value, gradients = mlx.nn.value_and_grad(network, loss)()
+        return value.item(), {name: numpy.array(matrix) for name, matrix in tree_flatten(gradients)}
 
     def in_mlx(self, adapter: Path | None, lengths: list[int]) -> tuple[float, list[str]]:
         network, tokenizer = mlx_lm.load(str(self.model), adapter_path=adapter and str(adapter))
@@ -330,6 +366,39 @@ def compare(report: Report, grail: Grail, losses: Losses, name: str, learned: st
     return local
 
 
+def distance(found: dict[str, numpy.ndarray], expected: dict[str, numpy.ndarray]) -> float:
+    """How far gradients are from the expected ones where they are farthest, as a share of the matrix there."""
+    parts = [numpy.linalg.norm(found[name] - matrix) / numpy.linalg.norm(matrix) for name, matrix in expected.items()]
+    return float(numpy.max(parts))
+
+
+def compare_gradients(report: Report, grail: Grail, losses: Losses, name: str, phase: dict, other: dict) -> None:
+    """What a step learns from all rows, each with its weight. The adapter is a trained one: in a fresh one half of the gradient is zero."""
+    lines = sorted(set((losses.data / "train.jsonl").read_text().splitlines()))
+    rows = [json.loads(line) | {"weight": WEIGHTS[number % len(WEIGHTS)]} for number, line in enumerate(lines)]
+    weighted = [(*losses.tokens(row["messages"]), row["weight"]) for row in rows]
+    adapter = grail.adapter(phase)
+    told, found = losses.gradient_in_grail(adapter, phase["hyper_parameters"], rows)
+    loss, expected = losses.gradient_in_mlx(adapter, weighted)
+    if not report.check(found.keys() == expected.keys(), f"{name}: the matrices are {sorted(found)} and {sorted(expected)}"):
+        return
+    off = distance(found, expected)
+    length = float(numpy.linalg.norm([numpy.linalg.norm(matrix) for matrix in expected.values()]))
+    words = f"{'':11}  {len(found)} matrices, off by at most {off:.1e}"
+    report.row(name, f"{told['loss']:.3f}", [told["gradient_norm"], length], words)
+    report.check(abs(told["loss"] - loss) < CLOSE, f"{name}: the losses are {told['loss']} and {loss}")
+    report.check(abs(told["gradient_norm"] - length) < CLOSE * length, f"{name}: its lengths are {told['gradient_norm']} and {length}")
+    report.check(off < CLOSE, f"{name}: a matrix is off by {off}")
+    others = {
+        "with prompts learned": (adapter, [(tokens, 1, weight) for tokens, _, weight in weighted]),
+        "without weights": (adapter, [(tokens, start, 1.0) for tokens, start, _ in weighted]),
+        "of another adapter": (grail.adapter(other), weighted),
+    }
+    for what, (place, changed) in others.items():
+        off = distance(found, losses.gradient_in_mlx(place, changed)[1])
+        report.check(off > 10 * CLOSE, f"{name}: {what} it is off by {off} only, so nothing is shown")
+
+
 def resume(report: Report, grail: Grail, trainer: str, model: str) -> None:
     """Interrupted after its first checkpoint, gone on with, and whole in the end."""
     iterations = 60
@@ -407,6 +476,8 @@ def work(program: str, scratch: Path) -> list[str]:
             found = compare(report, grail, losses, name, learned, phase)
             report.check(found < 0.8 * base, f"{name}: the loss is {found}, and was {base} before")
             phases[trainer] = phase, found
+        name = f"{kind}: gradient" + (f", {layers} layers" if layers else "")
+        compare_gradients(report, grail, losses, name, phases["local"][0], phases["mlx"][0])
         if layers:
             for first, (phase, expected) in phases.items():
                 for second in TRAINERS:
@@ -440,7 +511,7 @@ def main() -> None:
             problems = work(arguments.grail, Path(scratch))
     if problems:
         raise SystemExit(f"{len(problems)} things are not as they should be")
-    print("every trainer trains, and every adapter is the same in all three programs")
+    print("every trainer trains, every adapter is the same in all three programs, and gradients are those of mlx-lm")
 
 
 main()

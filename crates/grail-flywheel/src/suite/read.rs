@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -39,8 +40,11 @@ pub fn load_suite(root: &Path, name: &str) -> Result<Suite, FlywheelError> {
     if let Some(suite) = builtin(name) {
         return suite;
     }
-    let path = root.join(name);
-    if is_suite_file(&path) && path.is_file() {
+    // Whoever names a file is told what is wrong with it, also where it does not look like a suite.
+    let named = FOLDERS
+        .iter()
+        .flat_map(|folder| ["toml", "json"].map(|ending| root.join(folder).join(format!("{name}.{ending}"))));
+    if let Some(path) = named.chain([root.join(name)]).find(|path| is_suite_file(path) && path.is_file()) {
         return read_file(&path);
     }
     let mut known: Vec<String> =
@@ -143,8 +147,11 @@ fn suite_files(root: &Path) -> Result<Vec<PathBuf>, FlywheelError> {
     Ok(files)
 }
 
+/// Whether the part of a file that could be a suite says anything of prompts.
 fn mentions_prompts(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"prompts").is_some())
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
+    read.is_ok() && memchr::memmem::find(&bytes, b"prompts").is_some()
 }
 
 fn is_suite_file(path: &Path) -> bool {

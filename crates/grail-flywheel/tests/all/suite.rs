@@ -208,6 +208,9 @@ fn prompts_of_every_suite_are_held_out() {
         "{:?}",
         error.hint()
     );
+    // A file that is no suite is in nobody's way, and whoever asks for it hears why.
+    let error = load_suite(root, "results").unwrap_err();
+    assert!(error.to_string().contains("results.json`: invalid"), "{error}");
     // A suite that cannot be read is no reason to learn from it.
     fs::write(root.join(".grail/suites/broken.toml"), "name = ").unwrap();
     assert!(held_out_prompts(root).is_err());

@@ -40,6 +40,14 @@ impl Wheel {
         phase.id
     }
 
+    /// One phase that is promoted, and another one.
+    fn two_phases(&self) -> (Phases, String, String) {
+        let phases = Phases::new(self.0.root());
+        let (current, challenger) = (self.phase(), self.phase());
+        phases.promote(&current, Why::default()).unwrap();
+        (phases, current, challenger)
+    }
+
     /// The first prompt like this, of those that phases know.
     fn prompt(&self, is_meant: impl Fn(&str) -> bool) -> SuitePrompt {
         let prompts = load_suite(self.0.root(), "cards").unwrap().prompts;
@@ -107,9 +115,7 @@ fn a_challenger_answers_its_share_of_generations_and_events_name_who_answered() 
         return;
     }
     let wheel = Wheel::new();
-    let phases = Phases::new(wheel.0.root());
-    let (current, challenger) = (wheel.phase(), wheel.phase());
-    phases.promote(&current, Why::default()).unwrap();
+    let (phases, current, challenger) = wheel.two_phases();
     let shared = phases.challenge(&challenger, 0.4).unwrap();
     let mut expected = Vec::new();
     for phase in [&current, &challenger] {
@@ -134,9 +140,7 @@ fn a_phase_in_the_shadow_answers_as_well_and_leaves_nothing_but_events() {
         return;
     }
     let wheel = Wheel::new();
-    let phases = Phases::new(wheel.0.root());
-    let (current, challenger) = (wheel.phase(), wheel.phase());
-    phases.promote(&current, Why::default()).unwrap();
+    let (phases, current, challenger) = wheel.two_phases();
     assert_eq!(
         wheel.run(&["promote", &challenger, "--challenge", "0.4", "--shadow"]),
         format!(

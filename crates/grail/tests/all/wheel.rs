@@ -112,6 +112,15 @@ impl Wheel {
         Self(scratch)
     }
 
+    /// With a first phase that nobody has asked anything.
+    fn with_phase() -> Self {
+        let wheel = Self::new();
+        wheel.run(&["dataset", "import", "--skills"]);
+        wheel.run(&["dataset", "build"]);
+        wheel.run(&["train", "--model", "local:tiny"]);
+        wheel
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> String {
         let output = self
             .0
@@ -229,10 +238,7 @@ fn weights_that_were_swapped_behind_a_name_answer_nothing() {
     if !has_python() {
         return;
     }
-    let wheel = Wheel::new();
-    wheel.run(&["dataset", "import", "--skills"]);
-    wheel.run(&["dataset", "build"]);
-    wheel.run(&["train", "--model", "local:tiny"]);
+    let wheel = Wheel::with_phase();
     let program = wheel.0.path("bin/grail-local");
     fs::write(&program, LOCAL.replace("feedfeedfeedfeed", "0000000000000000")).unwrap();
     let seen = wheel.run(&["promote", "p1", "--no-types", "--no-render"]);
@@ -245,10 +251,7 @@ fn a_phase_that_nobody_has_weighed_is_where_a_turn_begins() {
     if !has_python() {
         return;
     }
-    let wheel = Wheel::new();
-    wheel.run(&["dataset", "import", "--skills"]);
-    wheel.run(&["dataset", "build"]);
-    wheel.run(&["train", "--model", "local:tiny"]);
+    let wheel = Wheel::with_phase();
     // Whoever trained did not evaluate: the turn begins there.
     let planned = wheel.json(&["learn", "--dry-run"]);
     assert_eq!(planned["result"]["outcome"], "would_weigh");
@@ -294,10 +297,7 @@ fn a_sequential_comparison_asks_no_more_than_it_needs() {
     if !has_python() {
         return;
     }
-    let wheel = Wheel::new();
-    wheel.run(&["dataset", "import", "--skills"]);
-    wheel.run(&["dataset", "build"]);
-    wheel.run(&["train", "--model", "local:tiny"]);
+    let wheel = Wheel::with_phase();
     let arguments = ["compare", "local:tiny", "p1", "--sequential", "--no-types", "--no-render"];
     let told = wheel.json(&arguments);
     let (comparison, sequential) = (&told["comparison"], &told["comparison"]["sequential"]);
