@@ -1,10 +1,10 @@
 //! Grail's own trainer, in the sibling program: `grail-local train`. It multiplies the weight of each example into its loss, and learns from pairs.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use grail_flywheel::dataset::export::Layout;
 use grail_flywheel::phase::CurvePoint;
-use grail_model::local::find_local_program;
+use grail_model::local::{find_local_program, local_command};
 use grail_project::TrainerName;
 use serde_json::{Map, Value as Json, json};
 
@@ -28,7 +28,7 @@ impl Trainer for LocalTrainer {
         let path = job.data.join("train.json");
         let config = config(job)?;
         write_config(&path, &config)?;
-        let mut command = Command::new(program);
+        let mut command = local_command(&program);
         command.args(["train", "--config"]).arg(&path).arg("--until-input-ends");
         (watch.hear)(TrainEvent::Planned { iterations: job.settings.iterations });
         if job.settings.preferences && config["preferences"].is_null() {

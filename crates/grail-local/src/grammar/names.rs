@@ -7,8 +7,9 @@
 //! are left alone, because what a comprehension binds stands behind its use. Text outside of a fenced block of Python is free.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
-use toktrie::{SimpleVob, TokTrie};
+use toktrie::{Recognizer, SimpleVob, TokTrie};
 
 /// What is there without being given, and may stand in a template; and beginnings of literals.
 const BUILT_IN: &str = "True False None not lambda await self cls t f r b u rt tr fr rf rb br \
@@ -149,14 +150,8 @@ impl Names {
             return None;
         }
         let mut mask = vocabulary.alloc_token_set();
-        let mut is_some = false;
-        for token in 0..u32::try_from(vocabulary.vocab_size()).unwrap_or(u32::MAX) {
-            if self.allows(vocabulary.token(token)) {
-                mask.allow_token(token);
-                is_some = true;
-            }
-        }
-        is_some.then_some(mask)
+        vocabulary.add_bias(&mut Walk::new(self), &mut mask, &[]);
+        (!mask.is_zero()).then_some(mask)
     }
 
     /// Takes what was written.
@@ -172,28 +167,14 @@ impl Names {
         !after.is_broken
     }
 
-    /// Whether a token may be written at a place that is held.
-    fn allows(&self, token: &[u8]) -> bool {
-        if token.first() == Some(&TokTrie::SPECIAL_TOKEN_MARKER) {
-            return self.word.is_empty() || self.is_known(&self.word);
-        }
-        let blanks =
-            if self.word.is_empty() { token.iter().take_while(|byte| **byte == b' ').count() } else { 0 };
-        let token = &token[blanks..];
-        let length = token.iter().take_while(|byte| is_part(**byte)).count();
-        let word = [self.word.as_slice(), &token[..length]].concat();
-        if word.first().is_none_or(u8::is_ascii_digit) {
-            return true;
-        }
-        if length < token.len() {
-            return self.is_known(&word);
-        }
-        self.sets()
-            .any(|known| known.range(word.clone()..).next().is_some_and(|name| name.starts_with(&word)))
+    fn is_known(&self, word: &[u8]) -> bool {
+        self.sets().any(|known| known.contains(word))
     }
 
-    fn is_known(&self, word: &Vec<u8>) -> bool {
-        self.sets().any(|known| known.contains(word))
+    fn begins(&self, word: &[u8]) -> bool {
+        let from = (Bound::Included(word), Bound::Unbounded);
+        self.sets()
+            .any(|known| known.range::<[u8], _>(from).next().is_some_and(|name| name.starts_with(word)))
     }
 
     /// The names that are known here.
@@ -452,12 +433,89 @@ impl Names {
     }
 }
 
+/// The way along the vocabulary's tree, from a place that is held: most of its branches lead to no name that is known.
+struct Walk<'n> {
+    names: &'n Names,
+    /// What was written before, and what the tokens add to it.
+    word: Vec<u8>,
+    /// Where each byte of the way has led.
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// No name has begun.
+    Before,
+    Within,
+    /// It has ended, or there is none: whatever follows is free.
+    Behind,
+}
+
+impl<'n> Walk<'n> {
+    fn new(names: &'n Names) -> Self {
+        let place = match names.word.first() {
+            None => Place::Before,
+            Some(byte) if byte.is_ascii_digit() => Place::Behind,
+            Some(_) => Place::Within,
+        };
+        Self { names, word: names.word.clone(), places: vec![place] }
+    }
+
+    fn place(&self) -> Place {
+        self.places.last().copied().unwrap_or(Place::Before)
+    }
+}
+
+impl Recognizer for Walk<'_> {
+    fn try_push_byte(&mut self, byte: u8) -> bool {
+        let place = match self.place() {
+            Place::Behind => Place::Behind,
+            // Only the first byte of a token can be this one: UTF-8 has no such byte.
+            Place::Before if byte == b' ' => Place::Before,
+            Place::Before if byte == TokTrie::SPECIAL_TOKEN_MARKER => Place::Behind,
+            Place::Before if !is_part(byte) || byte.is_ascii_digit() => Place::Behind,
+            Place::Before | Place::Within if is_part(byte) && byte != TokTrie::SPECIAL_TOKEN_MARKER => {
+                self.word.push(byte);
+                if !self.names.begins(&self.word) {
+                    self.word.pop();
+                    return false;
+                }
+                Place::Within
+            }
+            Place::Before | Place::Within if self.names.is_known(&self.word) => Place::Behind,
+            Place::Before | Place::Within => return false,
+        };
+        self.places.push(place);
+        true
+    }
+
+    fn pop_bytes(&mut self, count: usize) {
+        for _ in 0..count {
+            if self.places.pop() == Some(Place::Within) {
+                self.word.pop();
+            }
+        }
+    }
+
+    fn collapse(&mut self) {
+        let place = self.place();
+        self.places = vec![place];
+    }
+
+    fn trie_finished(&mut self) {
+        self.places.truncate(1);
+        self.word.clone_from(&self.names.word);
+    }
+}
+
 fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
 #[cfg(test)]
 mod tests {
+    use toktrie::TokRxInfo;
+
     use super::*;
 
     const VIEW: &str = "```python\n\"\"\"A castle view with moat and heir.\"\"\"\n\nfrom tdom import html\n\n\n\
@@ -467,8 +525,11 @@ mod tests {
     fn allowed<'t>(written: &str, tokens: &[&'t str]) -> Vec<&'t str> {
         let mut names = Names::default();
         names.push(written.as_bytes());
-        let is_held = if names.word.is_empty() { names.holds_next() } else { names.is_held };
-        tokens.iter().copied().filter(|token| !is_held || names.allows(token.as_bytes())).collect()
+        let words: Vec<Vec<u8>> = tokens.iter().map(|token| token.as_bytes().to_vec()).collect();
+        let vocabulary = TokTrie::from(&TokRxInfo::new(words.len() as u32, 0), &words);
+        let mask = names.mask(&vocabulary);
+        let is_allowed = |token: usize| mask.as_ref().is_none_or(|mask| mask.is_allowed(token as u32));
+        (0..tokens.len()).filter(|token| is_allowed(*token)).map(|token| tokens[token]).collect()
     }
 
     #[test]

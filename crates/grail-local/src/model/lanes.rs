@@ -108,11 +108,14 @@ impl<L: Lanes, W: Work> NullaryFnOnce for Compiled<L, W> {
     }
 }
 
+/// The bits of 2 to the power of 112: by so much the exponents of the two kinds of floats are apart.
+const HALF_TO_FLOAT: u32 = 0x7780_0000;
+
 /// A 16-bit float by arithmetic on its bits: right for all but infinities and what is not a number.
 #[inline(always)]
 fn half(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
-    let rest = f32::from_bits(u32::from(bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
+    let rest = f32::from_bits(u32::from(bits & 0x7fff) << 13) * f32::from_bits(HALF_TO_FLOAT);
     f32::from_bits(rest.to_bits() | sign)
 }
 
@@ -198,12 +201,12 @@ impl Lanes for Plain {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{__m256, __m256i, __m512, __m512i};
+    use std::arch::x86_64::{__m128i, __m256, __m256i, __m512, __m512i};
 
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use super::{Lanes, WIDTH, half};
+    use super::{HALF_TO_FLOAT, Lanes, WIDTH};
 
     impl Lanes for V4 {
         type Bytes = __m512i;
@@ -275,6 +278,17 @@ mod x86 {
         }
     }
 
+    /// What `half` does, for eight: as a function of one number it does not become part of the loop, and took a tenth of the time.
+    #[inline(always)]
+    fn eight_halves(simd: V3, bits: __m128i) -> __m256 {
+        let bits = simd.avx2._mm256_cvtepu16_epi32(bits);
+        let sign = simd.avx2._mm256_and_si256(bits, simd.avx._mm256_set1_epi32(0x8000));
+        let rest = simd.avx2._mm256_and_si256(bits, simd.avx._mm256_set1_epi32(0x7fff));
+        let rest: __m256 = cast(simd.avx2._mm256_slli_epi32::<13>(rest));
+        let rest = simd.avx._mm256_mul_ps(rest, simd.avx._mm256_set1_ps(f32::from_bits(HALF_TO_FLOAT)));
+        simd.avx._mm256_or_ps(rest, cast(simd.avx2._mm256_slli_epi32::<16>(sign)))
+    }
+
     /// Two vectors of half the width.
     impl Lanes for V3 {
         type Bytes = [__m256i; 2];
@@ -336,7 +350,8 @@ mod x86 {
         }
         #[inline(always)]
         fn halves(self, values: &[u16; WIDTH]) -> [__m256; 2] {
-            cast(values.map(half))
+            let [first, second]: [__m128i; 2] = cast(*values);
+            [eight_halves(self, first), eight_halves(self, second)]
         }
         #[inline(always)]
         fn load(self, values: &[f32; WIDTH]) -> [__m256; 2] {

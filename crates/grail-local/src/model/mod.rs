@@ -376,16 +376,11 @@ impl Linear {
         let rank = changes.down.rows();
         low.resize(states.tokens * rank, 0.0);
         changes.down.multiply(states, sums, low, threads);
-        let mut changed = Vec::new();
         for (first, start, up) in &changes.ups {
             inner.fill(states.tokens, up.columns(), false, threads, |token, output| {
                 output.copy_from_slice(&low[token * rank + first..][..up.columns()]);
             });
-            changed.resize(states.tokens * up.rows(), 0.0);
-            up.multiply(inner, sums, &mut changed, threads);
-            for (output, change) in output.chunks_exact_mut(rows).zip(changed.chunks_exact(up.rows())) {
-                add(&mut output[*start..*start + up.rows()], change);
-            }
+            up.add_product(inner, sums, output, (*start, rows), threads);
         }
     }
 }

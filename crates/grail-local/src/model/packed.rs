@@ -241,19 +241,53 @@ impl Packed {
         output: &mut [f32],
         threads: &Threads,
     ) {
+        self.multiply_into(states, scratch, output, self.rows, threads, |target, sums| {
+            target.copy_from_slice(sums);
+        });
+    }
+
+    /// The same added to what is there, where a token has `width` numbers and the first row belongs to the one at `start`.
+    pub(super) fn add_product(
+        &self,
+        states: &States,
+        scratch: &mut Vec<[f32; WIDTH]>,
+        output: &mut [f32],
+        (start, width): (usize, usize),
+        threads: &Threads,
+    ) {
+        self.multiply_into(states, scratch, &mut output[start..], width, threads, |target, sums| {
+            target.iter_mut().zip(sums).for_each(|(target, sum)| *target += sum);
+        });
+    }
+
+    /// The numbers of a token are `width` apart; the last one may have fewer.
+    fn multiply_into(
+        &self,
+        states: &States,
+        scratch: &mut Vec<[f32; WIDTH]>,
+        output: &mut [f32],
+        width: usize,
+        threads: &Threads,
+        put: impl Fn(&mut [f32], &[f32]) + Sync,
+    ) {
         let tokens = states.tokens;
         scratch.clear();
         scratch.resize(self.groups() * tokens, [0.0; WIDTH]);
         threads.each_chunk(scratch, tokens, 4, |first, chunk| {
             threads.processor.run(Product { packed: self, states, first, output: chunk });
         });
-        for (group, results) in scratch.chunks_exact(tokens).enumerate() {
-            let start = group * WIDTH;
-            let width = WIDTH.min(self.rows - start);
-            for (result, output) in results.iter().zip(output.chunks_exact_mut(self.rows)) {
-                output[start..start + width].copy_from_slice(&result[..width]);
+        threads.each_chunk(output, width, 1, |first, chunk| {
+            for (token, output) in (first..tokens).zip(chunk.chunks_mut(width)) {
+                let mut sums = scratch[token..].iter().step_by(tokens);
+                let (groups, rest) = output[..self.rows].as_chunks_mut::<WIDTH>();
+                for (output, sums) in groups.iter_mut().zip(&mut sums) {
+                    put(output, sums);
+                }
+                if let Some(sums) = sums.next() {
+                    put(rest, &sums[..rest.len()]);
+                }
             }
-        }
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
+use super::program::local_command;
 use crate::ModelError;
 
 /// Weights of some gigabytes take their time.
@@ -83,7 +84,7 @@ impl Process {
             reason,
             hint,
         };
-        let mut child = Command::new(program)
+        let mut child = local_command(program)
             .args(arguments)
             .env(token.0, token.1)
             .stdin(Stdio::piped())

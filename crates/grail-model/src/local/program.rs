@@ -3,6 +3,8 @@
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
 
 use crate::ModelError;
 
@@ -10,6 +12,8 @@ use crate::ModelError;
 pub const LOCAL_PROGRAM: &str = "grail-local";
 /// Names it, where it lies elsewhere.
 pub const LOCAL_PROGRAM_VARIABLE: &str = "GRAIL_LOCAL_PROGRAM";
+/// How many threads rayon and candle use.
+const THREADS_VARIABLE: &str = "RAYON_NUM_THREADS";
 
 /// The program that runs local models: the one that the environment names, else the one beside this program, else the one on `PATH`.
 pub fn find_local_program() -> Result<PathBuf, ModelError> {
@@ -37,6 +41,17 @@ pub fn find_local_program() -> Result<PathBuf, ModelError> {
         let reason = "it is neither beside this program nor on `PATH`".to_owned();
         ModelError::NoLocalProgram { reason }
     })
+}
+
+/// The program as a command that wants arguments. It is told how many threads there are, unless somebody else has: candle would look
+/// that up in the system before every product, which takes a twentieth of the time of training.
+pub fn local_command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    if env::var_os(THREADS_VARIABLE).is_none() {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS_VARIABLE, threads.to_string());
+    }
+    command
 }
 
 /// A program by its name. A relative entry means another program in every folder, so it is passed over.

@@ -30,7 +30,7 @@ use crate::table::Table;
 const PUPIL: &str = "smollm2-135m";
 /// So many of ten lessons are for the first phase, where there are more.
 const FIRST_SHARE: usize = 8;
-/// So many examples make a step of training, and one of them is learned whole.
+/// So many examples make a step of training.
 const IN_A_STEP: &str = "2";
 /// What is asked before and after.
 const INTENT: &str = "a lighthouse keeper view with name, shift and log";
@@ -156,12 +156,15 @@ fn full(model: &str, arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Resu
     let first = if phases > 1 { intents.len() * FIRST_SHARE / 10 } else { intents.len() };
     let (first, later) = intents.split_at(first);
     lessons::teach(show, first)?;
-    let mut asked = turn(show, arguments, model, None)?;
+    // Sentences are what is hard: more are read in the same time if only some answers are learned whole, and of the others the first lines. The
+    // more there are, the smaller is the share that shows all there is to the rest.
+    let whole_every = (intents.len() / 1000).clamp(2, 4).to_string();
+    let mut asked = turn(show, arguments, model, None, &whole_every)?;
     let share = later.len().div_ceil((phases - 1).max(1)).max(1);
     for (number, intents) in later.chunks(share).enumerate() {
         let phase = format!("p{}", number + 1);
         lessons::practise(show, intents, &phase)?;
-        asked = turn(show, arguments, model, Some(number + 1))?;
+        asked = turn(show, arguments, model, Some(number + 1), &whole_every)?;
     }
     show.grail_may_fail(
         "the same sentence again, and now the promoted phase answers",
@@ -176,6 +179,7 @@ fn turn(
     arguments: &Arguments,
     model: &str,
     before: Option<usize>,
+    whole_every: &str,
 ) -> anyhow::Result<Json> {
     let phase = format!("p{}", before.unwrap_or_default() + 1);
     // What decides is the suite, so little is kept back.
@@ -190,9 +194,8 @@ fn turn(
         None => ("--rounds", arguments.rounds.to_string()),
     };
     let pupil = parent.as_deref().unwrap_or(model);
-    // Sentences are what is hard: more are read in the same time if of every other answer only the first lines are learned.
     let train = ["train", "--model", pupil, "--seed", &seed, how, &count];
-    let train = [&train[..], &["--batch-size", IN_A_STEP, "--whole-every", IN_A_STEP]].concat();
+    let train = [&train[..], &["--batch-size", IN_A_STEP, "--whole-every", whole_every]].concat();
     // A training that was broken off goes on at its last checkpoint.
     let goes_on = !show.is_replaying() && is_in_training(&show.root)?;
     let train = if goes_on { &["train", "--resume"] } else { &train[..] };

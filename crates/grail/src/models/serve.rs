@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
 use grail_agent::models::{PHASE_PREFIX, local_choice, promoted_phase};
-use grail_model::local::{CATALOGUE, Ready, find_local_program};
+use grail_model::local::{CATALOGUE, Ready, find_local_program, local_command};
 use grail_rules::tools::interruption;
 use serde::Deserialize;
 use serde_json::json;
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exi
     choice.settings.threads = arguments.threads.or(choice.settings.threads);
     choice.settings.context = arguments.context.or(choice.settings.context);
     let (token, is_own) = token()?;
-    let mut command = Command::new(find_local_program()?);
+    let mut command = local_command(&find_local_program()?);
     command
         .arg("serve")
         .args(choice.settings.arguments())
