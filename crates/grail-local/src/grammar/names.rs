@@ -470,8 +470,8 @@ impl Recognizer for Walk<'_> {
     fn try_push_byte(&mut self, byte: u8) -> bool {
         let place = match self.place() {
             Place::Behind => Place::Behind,
-            // Only the first byte of a token can be this one: UTF-8 has no such byte.
             Place::Before if byte == b' ' => Place::Before,
+            // No text has this byte: what follows is no text.
             Place::Before if byte == TokTrie::SPECIAL_TOKEN_MARKER => Place::Behind,
             Place::Before if !is_part(byte) || byte.is_ascii_digit() => Place::Behind,
             Place::Before | Place::Within if is_part(byte) && byte != TokTrie::SPECIAL_TOKEN_MARKER => {

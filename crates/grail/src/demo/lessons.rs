@@ -2,7 +2,10 @@
 //!
 //! At first the [`Teacher`] answers. Once a phase was trained, the rest of the sentences is worked on with that, as in daily work: what is
 //! right is approved, and what is not is put right by the one who knows, so that the next phase can learn from it.
+//!
+//! That may take half an hour, so a journal of its own says what came of each sentence: none is worked on twice if the demo is broken off.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,9 +19,10 @@ use grail_flywheel::event::ProposalDecision;
 use grail_flywheel::suite::{Checks, Intent, check_code};
 use grail_model::Model;
 use grail_rules::Layer;
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Builder;
 
-use super::steps::Show;
+use super::steps::{Show, read_text, write_lines};
 use super::teacher::Teacher;
 use crate::generate::{record_edits, reject};
 use crate::memory::{OpenWorkspace, open_workspace_in};
@@ -28,8 +32,20 @@ use crate::render::count;
 /// So many are asked at once: a local model answers them together.
 const AT_ONCE: usize = 24;
 
+/// Where sentences are written as they were worked on, for as long as there are more.
+const JOURNAL: &str = ".grail/demo-lessons.jsonl";
+
+/// A sentence of a step, and what came of it.
+#[derive(Serialize, Deserialize)]
+struct Worked {
+    command: String,
+    intent: String,
+    came: Came,
+}
+
 /// What came of one sentence.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Came {
     /// What was made is right.
     Right,
@@ -88,7 +104,9 @@ fn work(
     let progress = Progress::of("working", intents.len(), "sentences");
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let root = show.root.clone();
-    let came = runtime.block_on(async {
+    let journal = root.join(JOURNAL);
+    let mut came = worked_before(&journal, command);
+    runtime.block_on(async {
         let pupil = match phase {
             Some(phase) => {
                 let open = open_workspace_in(&root, |log| log)?;
@@ -96,26 +114,37 @@ fn work(
             }
             None => None,
         };
-        let lessons = intents.iter().map(|intent| lesson(&root, intent, pupil.as_ref()));
+        let left: Vec<&Intent> = intents.iter().filter(|intent| !came.contains_key(&intent.intent)).collect();
+        let lessons = left.into_iter().map(|intent| lesson(&root, intent, pupil.as_ref()));
         let mut lessons = stream::iter(lessons).buffer_unordered(AT_ONCE);
-        let mut came = Vec::new();
         while let Some(done) = lessons.next().await {
-            let (one, open) = done?;
+            let (intent, one, open) = done?;
             open.finish(show.terminal)?;
-            came.push(one);
+            let worked = Worked { command: command.to_owned(), intent: intent.intent.clone(), came: one };
+            write_lines(&journal, [worked], false);
+            came.insert(intent.intent.clone(), one);
             progress.advance(came.len());
         }
-        anyhow::Ok(came)
+        anyhow::Ok(())
     })?;
     drop(progress);
-    Ok(came)
+    // From here on the journal of steps says it.
+    let _ = fs::remove_file(&journal);
+    Ok(came.into_values().collect())
 }
 
-async fn lesson(
+/// What came of the sentences of this step before it was broken off.
+fn worked_before(journal: &Path, command: &str) -> BTreeMap<String, Came> {
+    let text = read_text(journal);
+    let worked = text.lines().filter_map(|line| serde_json::from_str::<Worked>(line).ok());
+    worked.filter(|worked| worked.command == command).map(|worked| (worked.intent, worked.came)).collect()
+}
+
+async fn lesson<'i>(
     root: &Path,
-    intent: &Intent,
+    intent: &'i Intent,
     pupil: Option<&ChosenModel>,
-) -> anyhow::Result<(Came, OpenWorkspace)> {
+) -> anyhow::Result<(&'i Intent, Came, OpenWorkspace)> {
     let open = open_workspace_in(root, |log| log)?;
     let workspace = &open.workspace;
     let store = ProposalStore::of_project(&workspace.project.root);
@@ -126,7 +155,7 @@ async fn lesson(
         Some(pupil) => practice(workspace, &store, intent, pupil, teacher).await?,
         None => show_how(workspace, &store, intent, teacher, Came::Right).await?,
     };
-    Ok((came, open))
+    Ok((intent, came, open))
 }
 
 /// The teacher's own work.

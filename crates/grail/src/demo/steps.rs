@@ -159,11 +159,7 @@ impl<'s> Show<'s> {
 
 /// What an earlier run did; nothing if that is no journal. A line that was cut short is taken out: the next one would be glued to it.
 pub(super) fn read_journal(root: &Path) -> VecDeque<Step> {
-    let file = File::open(root.join(JOURNAL)).ok().filter(|file| {
-        file.metadata().is_ok_and(|journal| journal.is_file() && journal.len() <= MOST_JOURNAL_BYTES)
-    });
-    let text =
-        file.and_then(|file| io::read_to_string(file.take(MOST_JOURNAL_BYTES)).ok()).unwrap_or_default();
+    let text = read_text(&root.join(JOURNAL));
     let known: VecDeque<Step> = text.lines().map_while(|line| serde_json::from_str(line).ok()).collect();
     if !known.is_empty() && known.len() < text.lines().count() {
         write_journal(root, &known, true);
@@ -171,15 +167,26 @@ pub(super) fn read_journal(root: &Path) -> VecDeque<Step> {
     known
 }
 
+/// The text of a journal; nothing if it cannot be one.
+pub(super) fn read_text(path: &Path) -> String {
+    let file = File::open(path).ok().filter(|file| {
+        file.metadata().is_ok_and(|journal| journal.is_file() && journal.len() <= MOST_JOURNAL_BYTES)
+    });
+    file.and_then(|file| io::read_to_string(file.take(MOST_JOURNAL_BYTES)).ok()).unwrap_or_default()
+}
+
 /// A demo may take an hour: whoever reads what it says to machines need not wait for its end, and what was done is not lost. A journal that cannot be
 /// written is no reason to stop.
 fn write_journal<'s>(root: &Path, steps: impl IntoIterator<Item = &'s Step>, anew: bool) {
-    let path = root.join(JOURNAL);
+    write_lines(&root.join(JOURNAL), steps, anew);
+}
+
+pub(super) fn write_lines<T: Serialize>(path: &Path, lines: impl IntoIterator<Item = T>, anew: bool) {
     let _ = path.parent().map(fs::create_dir_all);
     let mut options = File::options();
     let options = if anew { options.write(true).truncate(true) } else { options.append(true) };
     if let Ok(mut file) = options.create(true).open(path) {
-        for line in steps.into_iter().filter_map(|step| serde_json::to_string(step).ok()) {
+        for line in lines.into_iter().filter_map(|line| serde_json::to_string(&line).ok()) {
             let _ = writeln!(file, "{line}");
         }
     }

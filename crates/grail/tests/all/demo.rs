@@ -1,6 +1,9 @@
 //! The short form of the demo, which needs nothing, and what the long form needs.
 
-use serde_json::Value as Json;
+use std::fs;
+
+use grail_flywheel::suite::curriculum;
+use serde_json::{Value as Json, json};
 
 use crate::scratch::Scratch;
 
@@ -87,9 +90,41 @@ fn a_demo_that_was_broken_off_goes_on_where_it_was() {
     // The journal as a kill in the middle of its sixth line would have left it.
     let journal = scratch.read("shop/.grail/demo.jsonl");
     let kept: String = journal.split_inclusive('\n').take(5).collect();
-    std::fs::write(scratch.path("shop/.grail/demo.jsonl"), format!("{kept}{{\"title\": \"what")).unwrap();
+    fs::write(scratch.path("shop/.grail/demo.jsonl"), format!("{kept}{{\"title\": \"what")).unwrap();
     let told = run(&["--resume"]);
     assert!(!told.contains("grail check") && told.contains("grail events stats"), "{told}");
     let again: Json = serde_json::from_str(&run(&["--resume", "--format", "json"])).unwrap();
     assert_eq!(again["steps"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn sentences_that_were_worked_on_are_not_worked_on_again() {
+    let scratch = Scratch::new(&[]);
+    let run = |arguments: &[&str]| {
+        let arguments = [&["demo", "--folder", "shop", "--format", "json"], arguments].concat();
+        let output = scratch.command(&arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Json>(&output.stdout).unwrap()
+    };
+    let proposals = || fs::read_dir(scratch.path("shop/.grail/proposals")).unwrap().count();
+    let command = run(&[])["steps"][4]["command"].clone();
+    let before = proposals();
+    // As a kill would have left it, after ten of sixteen sentences.
+    let journal = scratch.read("shop/.grail/demo.jsonl");
+    let kept: String = journal.split_inclusive('\n').take(4).collect();
+    fs::write(scratch.path("shop/.grail/demo.jsonl"), kept).unwrap();
+    let came = |number: usize| if number == 0 { "nothing" } else { "right" };
+    let worked: String = curriculum().unwrap()[..10]
+        .iter()
+        .enumerate()
+        .map(|(number, it)| json!({"command": command, "intent": it.intent, "came": came(number)}))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let other = json!({"command": "another step", "intent": "a view", "came": "right"});
+    let lessons = "shop/.grail/demo-lessons.jsonl";
+    fs::write(scratch.path(lessons), format!("{worked}{other}\n{{\"command\": \"$ gr")).unwrap();
+    let told = run(&["--resume"]);
+    assert_eq!(told["steps"][4]["said"], "15 of 16 passed every check and were approved");
+    assert_eq!(proposals() - before, 6);
+    assert!(!scratch.path(lessons).exists());
 }
