@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::artifact::{
-    ArtifactReport, LayerResult, Problem, check_mended, check_unfixed, find_kind, path_for, path_of,
-    run_tools_over,
+    ArtifactReport, LayerResult, Problem, check_mended, check_retold, check_unfixed, find_kind, path_for,
+    path_of, run_tools_over,
 };
 use crate::code_mode::fences;
 use crate::staging::Staging;
@@ -146,22 +146,33 @@ pub fn judge(
     // A name that no file can have is the model's fault, and no reason to end an evaluation.
     let path = path_of(workspace, &kind, code).or_else(|_| path_for(workspace, &kind, &unnamed))?;
     let mut strict = check_unfixed(workspace, Some(&kind.name), &path, code)?;
-    let (text, mut fixed) = check_mended(workspace, &kind, Some(&path), code, question.request)?;
+    let (mut text, mut fixed) = check_mended(workspace, &kind, Some(&path), code, question.request)?;
     if fixed.success {
         let is_wanted = |layer: &Layer| match question.layers {
             Some(layers) => layers.contains(layer),
             None => *layer != Layer::Tests && kind.checks.contains(layer),
         };
         let staging = Staging::new(&workspace.project.root);
-        staging.write(&path, text.clone())?;
         let runs_tests = question.layers.is_some_and(|layers| layers.contains(&Layer::Tests));
-        run_tools_over(workspace, &staging, &[path.as_str()], is_wanted, runs_tests, &mut fixed)?;
+        let use_tools = |text: &str, report: &mut ArtifactReport| {
+            staging.write(&path, text.to_owned())?;
+            run_tools_over(workspace, &staging, &[path.as_str()], is_wanted, runs_tests, report)
+        };
+        use_tools(&text, &mut fixed)?;
         if strict.success && text == code {
             strict = ArtifactReport { fixed: strict.fixed, ..fixed.clone() };
         } else if strict.success {
             // Fixes of what is no failure: the tools have not seen this very text, so they look at it as well.
-            staging.write(&path, code.to_owned())?;
-            run_tools_over(workspace, &staging, &[path.as_str()], is_wanted, runs_tests, &mut strict)?;
+            use_tools(code, &mut strict)?;
+        }
+        if !fixed.success
+            && let Some((told, mut retold)) = check_retold(workspace, &kind, &path, code, question.request)?
+                .filter(|(told, _)| *told != text)
+        {
+            use_tools(&told, &mut retold)?;
+            if retold.success {
+                (text, fixed) = (told, retold);
+            }
         }
     }
     Ok(Judged { strict, fixed, fixed_code: Some(text) })

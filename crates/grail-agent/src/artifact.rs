@@ -143,7 +143,7 @@ pub fn check_artifact(
     if !settings.may_replace && workspace.staging.read_from_disk(&path)?.is_some() {
         return Err(AgentError::Exists { path });
     }
-    let code = text.clone();
+    let mut code = text.clone();
     if let Some(style) = settings.style.as_ref().filter(|_| report.success) {
         check_style(workspace, style, &text, &mut report);
     }
@@ -156,6 +156,16 @@ pub fn check_artifact(
         };
         let runs_tests = settings.runs_tests || settings.layers.contains(&Layer::Tests);
         run_tools(workspace, &[path.as_str()], wanted, runs_tests, &mut report)?;
+        if let Some(request) = settings.mended_by.as_ref().filter(|_| !report.success)
+            && let Some((told, mut retold)) = check_retold(workspace, &kind, &path, &artifact.code, request)?
+                .filter(|(told, _)| *told != code)
+        {
+            workspace.staging.write(&path, told.clone())?;
+            run_tools(workspace, &[path.as_str()], wanted, runs_tests, &mut retold)?;
+            if retold.success {
+                (code, report) = (told, retold);
+            }
+        }
         if !report.success {
             // What does not pass is not part of the proposal.
             match previous {
@@ -247,6 +257,23 @@ pub fn check_mended(
     let (text, mut report) = check_text(workspace, Some(&kind.name), &path, &mended.code)?;
     report.fixed.extend(mended.fixes);
     Ok((text, report))
+}
+
+/// The same for code that rules let pass and other tools do not: its own first line taken at its word, if that is something else and passes the rules.
+pub fn check_retold(
+    workspace: &Workspace,
+    kind: &ArtifactKind,
+    path: &str,
+    code: &str,
+    request: &str,
+) -> Result<Option<(String, ArtifactReport)>, AgentError> {
+    let template = kind.template_text.as_deref().unwrap_or_default();
+    let Some(told) = retell(workspace, kind, &spell_as_said(request, template, code).code, request) else {
+        return Ok(None);
+    };
+    let (text, mut report) = check_text(workspace, Some(&kind.name), path, &told)?;
+    report.fixed.insert(FIRST_LINE.to_owned(), 1);
+    Ok(report.success.then_some((text, report)))
 }
 
 /// Code as a request and its own first line want it.

@@ -79,12 +79,18 @@ fn is_believed(told: &str, code: &str, template: &str, request: &str) -> bool {
     }
     let parsed = parse(code);
     let statements = |parsed: &Parsed| parsed.nodes().filter(|node| node.kind().is_statement()).count();
-    if parsed.is_valid() && statements(&parsed) > statements(&wanted) {
+    // What is about something that nobody mentioned does nothing that was wanted.
+    let is_invented = given_words(&parsed).iter().any(|word| !usual.contains(word) && !is_said(word));
+    if parsed.is_valid() && !is_invented && statements(&parsed) > statements(&wanted) {
         return false;
     }
     let wanted = Taken::of(&wanted);
+    // What is part of a longer name that the line says is not lost: it was cut short.
+    let is_cut =
+        |words: &BTreeSet<String>| wanted.types.keys().any(|name| words.is_subset(&said_words(name)));
     let is_lost = |name: &&str| {
-        !wanted.types.contains_key(*name) && said_words(name).iter().all(|word| said.contains(word))
+        let words = said_words(name);
+        !wanted.types.contains_key(*name) && words.is_subset(&said) && !is_cut(&words)
     };
     !Taken::of(&parsed).types.keys().any(is_lost)
 }
@@ -179,8 +185,12 @@ class KilnService:
         assert!(!is_believed(&said_more, "def (", TEMPLATE, request), "nobody said `varnish`");
         let takes_more = TOLD.replace("glaze: str\n", "glaze: str\n    potters: str\n");
         assert!(!is_believed(TOLD, &takes_more, TEMPLATE, request), "`potters` would be lost");
+        let cut_short = TOLD.replace("peak_heat", "peak");
+        assert!(is_believed(TOLD, &cut_short, TEMPLATE, request), "`peak` is part of `peak_heat`");
         let does_more = format!("{TOLD}\n\nprint(KilnService)\n");
         assert!(!is_believed(TOLD, &does_more, TEMPLATE, request), "a statement would be lost");
+        let of_another = does_more.replace("Kiln", "Oven").replace("kiln", "oven");
+        assert!(is_believed(TOLD, &of_another, TEMPLATE, request), "nobody mentioned an oven");
         assert!(!is_believed("x = 1\n", "def (", TEMPLATE, request), "it says nothing");
     }
 

@@ -15,9 +15,14 @@ use grail_flywheel::example::{Example, ExampleType, Origin, Weight};
 use grail_flywheel::suite::{SuitePrompt, check_code};
 use grail_rules::Suppressions;
 
+use super::render::RENDER;
 use crate::AgentError;
 use crate::answer::{self, Question};
+use crate::artifact::{check_retold, find_kind};
 use crate::workspace::Workspace;
+
+/// The layer of types, where all answers are checked together.
+pub(super) const TYPES: &str = "types";
 
 /// What one file came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,6 +127,33 @@ pub(super) fn judge_files(
     Ok(verdicts)
 }
 
+/// Where only tools object to what fixes have left, the first line of the answer is taken at its word, as it is where rules do. Returns what is to be
+/// judged anew, with its kind.
+pub(super) fn retell_objected<'v>(
+    workspace: &Workspace,
+    files: &[(&'v SuitePrompt, Option<&str>)],
+    verdicts: &'v mut [Verdict],
+) -> Result<Vec<(&'v str, &'v mut Verdict)>, AgentError> {
+    let mut retold = Vec::new();
+    for ((prompt, _), verdict) in files.iter().zip(verdicts) {
+        let is_of_tool = |problem: &Problem| [TYPES, RENDER].contains(&problem.layer.as_str());
+        let Some(code) = verdict.code.as_ref().filter(|_| !verdict.left.is_empty()) else { continue };
+        if !verdict.left.iter().all(is_of_tool) {
+            continue;
+        }
+        let (_, kind) = find_kind(workspace, &prompt.kind)?;
+        let told = check_retold(workspace, &kind, &verdict.path, code, &prompt.prompt)?;
+        let Some((told, report)) = told.filter(|(told, _)| Some(told) != verdict.fixed.as_ref()) else {
+            continue;
+        };
+        verdict.left = beyond_rules(prompt, &told, &[]);
+        verdict.fixed = Some(told);
+        verdict.fixed_rules = report.fixed.into_keys().collect();
+        retold.push((prompt.kind.as_str(), verdict));
+    }
+    Ok(retold)
+}
+
 /// Whether types were checked, and what is to be said about that.
 pub(super) struct TypesChecked {
     pub ran: bool,
@@ -151,7 +183,7 @@ pub(super) fn judge_types(workspace: &Workspace, verdicts: &mut [(&str, &mut Ver
         .with_tools();
     for ((place, is_fixed, is_same), outcome) in places.into_iter().zip(validator.validate_all(&examples)) {
         let Err(Reason::Types { message }) = outcome else { continue };
-        let layer = "types".to_owned();
+        let layer = TYPES.to_owned();
         let problem = Problem { rule: layer.clone(), layer, message, line: 0, hint: None };
         let verdict = &mut *verdicts[place].1;
         if !is_fixed {

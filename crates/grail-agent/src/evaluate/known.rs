@@ -78,7 +78,7 @@ fn find(
             && evaluation.rules == rules
             && evaluation.grail == env!("CARGO_PKG_VERSION")
             && has(evaluation, "types") == checks_types
-            && has(evaluation, "render") == renders
+            && has(evaluation, render::RENDER) == renders
             && evaluation.gaps(suite).is_empty()
     };
     // One that is not what it was is made anew.
@@ -95,7 +95,7 @@ fn missing_layers(suite: &Suite, evaluation: &Evaluation, settings: &EvaluateSet
             format!("install it with `uv add --dev {TYPE_CHECKER}` or `pip install {TYPE_CHECKER}`");
         notes.push(format!("types were not checked: `{TYPE_CHECKER}` is not installed; {install}"));
     }
-    if settings.render && render::is_wanted(suite) && !has("render") {
+    if settings.render && render::is_wanted(suite) && !has(render::RENDER) {
         notes.push(render::NOT_INSTALLED.to_owned());
     }
     notes

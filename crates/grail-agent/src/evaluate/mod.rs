@@ -195,22 +195,15 @@ impl<'r> Run<'r> {
             files.extend(given.tries.iter().map(|asked| (*prompt, asked.code.as_deref())));
         }
         let mut verdicts = judge::judge_files(self.workspace, &files)?;
-        let mut notes = Vec::new();
-        let mut layers: Vec<String> = ["syntax", "rules"].map(str::to_owned).into();
         let mut with_kinds: Vec<(&str, &mut Verdict)> = files
             .iter()
             .zip(&mut verdicts)
             .map(|((prompt, _), verdict)| (prompt.kind.as_str(), verdict))
             .collect();
-        if self.settings.types {
-            let checked = judge::judge_types(self.workspace, &mut with_kinds);
-            layers.extend(checked.ran.then(|| "types".to_owned()));
-            notes.extend(checked.notes);
-        }
-        if self.settings.render && render::is_wanted(self.suite) {
-            let rendered = render::judge_rendering(self.workspace, &mut with_kinds);
-            layers.extend(rendered.ran.then(|| "render".to_owned()));
-            notes.extend(rendered.notes);
+        let (layers, notes) = self.judge_with_tools(&mut with_kinds);
+        let mut retold = judge::retell_objected(self.workspace, &files, &mut verdicts)?;
+        if !retold.is_empty() {
+            self.judge_with_tools(&mut retold);
         }
         let mut verdicts = verdicts.into_iter();
         let answers = given
@@ -223,6 +216,23 @@ impl<'r> Run<'r> {
         let evaluation = self.evaluation(layers, answers)?;
         let Self { remembered, remembered_tokens, .. } = *self;
         Ok(Evaluated { evaluation, notes, remembered, remembered_tokens })
+    }
+
+    /// Lets other tools look at what passes so far. Says which layers have judged, and what is to be said about that.
+    fn judge_with_tools(&self, verdicts: &mut [(&str, &mut Verdict)]) -> (Vec<String>, Vec<String>) {
+        let mut layers: Vec<String> = ["syntax", "rules"].map(str::to_owned).into();
+        let mut notes = Vec::new();
+        if self.settings.types {
+            let checked = judge::judge_types(self.workspace, verdicts);
+            layers.extend(checked.ran.then(|| judge::TYPES.to_owned()));
+            notes.extend(checked.notes);
+        }
+        if self.settings.render && render::is_wanted(self.suite) {
+            let rendered = render::judge_rendering(self.workspace, verdicts);
+            layers.extend(rendered.ran.then(|| render::RENDER.to_owned()));
+            notes.extend(rendered.notes);
+        }
+        (layers, notes)
     }
 
     fn evaluation(&self, layers: Vec<String>, answers: Vec<Answer>) -> Result<Evaluation, AgentError> {

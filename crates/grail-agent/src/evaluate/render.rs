@@ -20,6 +20,8 @@ use crate::workspace::Workspace;
 
 /// What imports an artifact, makes up its arguments and renders it.
 const RENDERING: &str = include_str!("render.py");
+/// What the layer is called.
+pub(super) const RENDER: &str = "render";
 /// Kinds that give HTML.
 const KINDS: [&str; 2] = ["component", "view"];
 const RUNTIME: &str = ".grail/runtimes/wasm";
@@ -68,7 +70,7 @@ pub(super) fn judge_rendering(workspace: &Workspace, verdicts: &mut [(&str, &mut
         };
         for (number, message) in failed {
             let Some((place, is_fixed, _)) = chunk.get(number) else { continue };
-            let layer = "render".to_owned();
+            let layer = RENDER.to_owned();
             let problem = Problem { rule: layer.clone(), layer, message, line: 0, hint: None };
             let verdict = &mut *verdicts[*place].1;
             let is_same = verdict.code == verdict.fixed;

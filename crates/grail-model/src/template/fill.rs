@@ -3,6 +3,7 @@
 //! Templates come from skills and wishes from anybody. A template never sees the sentence itself but a finished docstring of it, and names,
 //! annotations and paths that are safe to stand in Python as they are.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -74,7 +75,7 @@ struct View {
     name: NameView,
     record: NameView,
     fields: Vec<FieldView>,
-    action: &'static str,
+    action: Cow<'static, str>,
     route: RouteView,
     uses: BTreeMap<String, String>,
     subject: Option<SubjectView>,
@@ -114,7 +115,7 @@ fn view(wish: &Wish, surroundings: &Surroundings) -> View {
         record: name_view(&name.singular()),
         name: name_view(&name),
         fields: views(wish).collect(),
-        action: wish.action.unwrap_or("add"),
+        action: wish.action.clone().unwrap_or(Cow::Borrowed("add")),
         route: route_view(wish, &name),
         uses: surroundings.uses.clone(),
         subject,

@@ -1,5 +1,7 @@
 //! What a sentence asks for: a name, fields, an action, a path. Read without a model, the same way every time.
 
+use std::borrow::Cow;
+
 use super::address::{Address, Method};
 use super::field::{Field, MAX_FIELDS, read_type};
 use super::kinds::{KindWords, head_length, split_head};
@@ -18,7 +20,7 @@ pub struct Wish {
     pub name: Option<Name>,
     pub fields: Vec<Field>,
     /// What is done, as the name of a method: `send`.
-    pub action: Option<&'static str>,
+    pub action: Option<Cow<'static, str>>,
     /// The path of a route.
     pub address: Option<Address>,
     pub method: Option<Method>,
@@ -36,7 +38,7 @@ impl Wish {
             _ => None,
         });
         wish.action = find_action(asked);
-        wish.method = find_method(asked, wish.action);
+        wish.method = find_method(asked, wish.action.as_deref());
         wish.read_fields(asked);
         wish.name = find_name(asked, kind, &wish);
         wish
@@ -280,7 +282,7 @@ pub(super) fn read_type_at(
     })
 }
 
-fn find_action(tokens: &[Token]) -> Option<&'static str> {
+fn find_action(tokens: &[Token]) -> Option<Cow<'static, str>> {
     let first = tokens.first().and_then(|token| verb_of(&token.lower()));
     let said = || {
         tokens.windows(2).find_map(|pair| {
@@ -290,7 +292,17 @@ fn find_action(tokens: &[Token]) -> Option<&'static str> {
     };
     // `test` and `log` at the beginning are what is wanted, unless something follows that is done to.
     let is_order = tokens.get(1).is_some_and(|next| next.is(DETERMINERS) || !next.is(BOUNDARIES));
-    first.filter(|_| is_order).or_else(said).map(action_of)
+    let known = first.filter(|_| is_order).or_else(said).map(action_of).map(Cow::Borrowed);
+    known.or_else(|| said_outright(tokens).map(Cow::Owned))
+}
+
+/// `It can dredge with …` and `It can dredge.` leave no doubt, whatever the verb is.
+fn said_outright(tokens: &[Token]) -> Option<String> {
+    let place = tokens.windows(2).position(|pair| pair[0].is(&["it"]) && pair[1].is(&["can"]))?;
+    let Some(Token::Word(verb)) = tokens.get(place + 2) else { return None };
+    let ends = |token: &Token| token.is(&["with"]) || matches!(token, Token::Mark('.') | Token::Break);
+    let is_whole = tokens.get(place + 3).is_none_or(ends);
+    Name::read(verb).filter(|_| is_whole).map(|verb| verb.snake())
 }
 
 fn find_method(tokens: &[Token], action: Option<&str>) -> Option<Method> {

@@ -92,3 +92,18 @@ fn a_tie_is_told_and_not_broken() {
     );
     assert_eq!(guess_kind("send email via SendGrid", &kinds()), KindGuess::Unclear);
 }
+
+#[test]
+fn whatever_it_can_do_is_what_is_done() {
+    let service = kinds().into_iter().find(|kind| kind.kind == "service").unwrap();
+    let action = |sentence: &str| Wish::read(sentence, &service).action;
+    for (sentence, expected) in [
+        ("A canal service. It can dredge with sluice and barge.", Some("dredge")),
+        ("A ferret service. It can microchip.", Some("microchip")),
+        ("A page service. It can import with path.", Some("import_from")),
+        ("A rose service. It can yield with petals.", Some("yield_")),
+        ("A tide service that it can be proud of", None),
+    ] {
+        assert_eq!(action(sentence).as_deref(), expected, "{sentence}");
+    }
+}
