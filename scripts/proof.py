@@ -160,7 +160,7 @@ def page(options: argparse.Namespace, runs: list[dict]) -> str:
     rows = []
     for run in runs:
         for step in steps(run, "promote"):
-            verdict = "promoted" if step["exit"] == 0 else "refused: " + "; ".join(step["said"]["reasons"])
+            verdict = "promoted" if step["exit"] == 0 else "refused: " + "; ".join(step.get("said", {}).get("reasons", ["it could not be weighed"]))
             rows.append([run["seed"], step["command"].split()[3], verdict])
     parts.append(table(["seed", "phase", "the gate says"], rows) + "\n")
     parts.extend(example(runs[0]))
