@@ -166,8 +166,8 @@ pub fn judge(
             use_tools(code, &mut strict)?;
         }
         if !fixed.success
-            && let Some((told, mut retold)) = check_retold(workspace, &kind, &path, code, question.request)?
-                .filter(|(told, _)| *told != text)
+            && let Some((told, mut retold)) =
+                check_retold(workspace, &kind, &path, code, question.request, &text)?
         {
             use_tools(&told, &mut retold)?;
             if retold.success {

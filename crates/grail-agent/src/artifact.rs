@@ -157,10 +157,13 @@ pub fn check_artifact(
         let runs_tests = settings.runs_tests || settings.layers.contains(&Layer::Tests);
         run_tools(workspace, &[path.as_str()], wanted, runs_tests, &mut report)?;
         if let Some(request) = settings.mended_by.as_ref().filter(|_| !report.success)
-            && let Some((told, mut retold)) = check_retold(workspace, &kind, &path, &artifact.code, request)?
-                .filter(|(told, _)| *told != code)
+            && let Some((told, mut retold)) =
+                check_retold(workspace, &kind, &path, &artifact.code, request, &code)?
         {
             workspace.staging.write(&path, told.clone())?;
+            if let Some(style) = &settings.style {
+                check_style(workspace, style, &told, &mut retold);
+            }
             run_tools(workspace, &[path.as_str()], wanted, runs_tests, &mut retold)?;
             if retold.success {
                 (code, report) = (told, retold);
@@ -259,13 +262,15 @@ pub fn check_mended(
     Ok((text, report))
 }
 
-/// The same for code that rules let pass and other tools do not: its own first line taken at its word, if that is something else and passes the rules.
+/// The same for code that rules let pass and other tools do not: its own first line taken at its word, if that passes the rules and is something else
+/// than what tools have looked at.
 pub fn check_retold(
     workspace: &Workspace,
     kind: &ArtifactKind,
     path: &str,
     code: &str,
     request: &str,
+    looked_at: &str,
 ) -> Result<Option<(String, ArtifactReport)>, AgentError> {
     let template = kind.template_text.as_deref().unwrap_or_default();
     let Some(told) = retell(workspace, kind, &spell_as_said(request, template, code).code, request) else {
@@ -273,7 +278,7 @@ pub fn check_retold(
     };
     let (text, mut report) = check_text(workspace, Some(&kind.name), path, &told)?;
     report.fixed.insert(FIRST_LINE.to_owned(), 1);
-    Ok(report.success.then_some((text, report)))
+    Ok((report.success && text != looked_at).then_some((text, report)))
 }
 
 /// Code as a request and its own first line want it.

@@ -142,10 +142,9 @@ pub(super) fn retell_objected<'v>(
             continue;
         }
         let (_, kind) = find_kind(workspace, &prompt.kind)?;
-        let told = check_retold(workspace, &kind, &verdict.path, code, &prompt.prompt)?;
-        let Some((told, report)) = told.filter(|(told, _)| Some(told) != verdict.fixed.as_ref()) else {
-            continue;
-        };
+        let looked_at = verdict.fixed.as_deref().unwrap_or(code);
+        let told = check_retold(workspace, &kind, &verdict.path, code, &prompt.prompt, looked_at)?;
+        let Some((told, report)) = told else { continue };
         verdict.left = beyond_rules(prompt, &told, &[]);
         verdict.fixed = Some(told);
         verdict.fixed_rules = report.fixed.into_keys().collect();
