@@ -73,6 +73,7 @@ fn config(job: &TrainJob<'_>) -> Result<Json, AgentError> {
     set("batch_size", json!(settings.batch_size));
     set("max_tokens", json!(settings.max_tokens));
     set("whole_every", json!(settings.whole_every));
+    set("known_loss", json!(settings.known_loss));
     set("warmup", json!(settings.warmup));
     set("checkpoint_every", json!(settings.checkpoint_every));
     set("layers", json!(settings.layers));

@@ -17,6 +17,8 @@ const FEWEST_STEPS: u64 = 20;
 const MOST_STEPS: u64 = 2000;
 /// Of how many validation prompts a checkpoint is asked: enough to tell good from bad, few enough to be answered in a minute.
 const VALIDATE: u64 = 24;
+/// What is known so well is not learned again: each right token is some twenty times as probable as all others together.
+const KNOWN_LOSS: f64 = 0.05;
 
 /// What is to be trained. What is not said is said by `[train]` in `grail.toml`, or follows.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +46,9 @@ pub struct TrainSettings {
     /// One of so many examples is learned whole, of the others the beginning.
     #[serde(default = "all_whole")]
     pub whole_every: u64,
+    /// An answer no token of which has a higher loss is not learned again; 0 where all are.
+    #[serde(default)]
+    pub known_loss: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,6 +219,7 @@ impl TrainSettings {
                 .or(config.whole_every)
                 .filter(|_| trainer == TrainerName::Local)
                 .unwrap_or_else(all_whole),
+            known_loss: if trainer == TrainerName::Local { KNOWN_LOSS } else { 0.0 },
             layers: measure(wishes.layers, config.layers, parent.and_then(|parent| parent.layers)),
             warmup: wishes.warmup.or(config.warmup),
             checkpoint_every: wishes.checkpoint_every.or(config.checkpoint_every),

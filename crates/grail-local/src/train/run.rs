@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -69,6 +70,8 @@ pub enum Event {
         step: usize,
         iterations: usize,
         loss: f64,
+        /// How many examples were known and not learned again.
+        known: usize,
         learning_rate: f64,
         /// Before it was clipped.
         gradient_norm: f64,
@@ -128,6 +131,9 @@ struct Plan {
     batches: Batches,
     first_step: usize,
     schedule: Schedule,
+    /// What steps are divided by where some examples are learned whole and some are not. Each by its own tokens, the first lines beside a whole answer
+    /// would count a fraction of those beside another beginning.
+    usual_total: Option<f64>,
 }
 
 enum Batches {
@@ -149,6 +155,7 @@ struct Choice {
 /// What a step did.
 struct Done {
     loss: f64,
+    known: usize,
     learning_rate: f64,
     gradient_norm: f64,
     tokens: u64,
@@ -278,6 +285,7 @@ impl<'a> Run<'a> {
                 step: self.state.step,
                 iterations: total,
                 loss: done.loss,
+                known: done.known,
                 learning_rate: done.learning_rate,
                 gradient_norm: done.gradient_norm,
                 tokens: done.tokens,
@@ -320,11 +328,11 @@ impl<'a> Run<'a> {
         let parts = plan.batches.parts(&chosen);
         let total: f64 = plan.batches.total(&chosen);
         let mut gradients = adapter.zeros();
-        let (mut loss, mut tokens) = (0.0, 0);
+        let (mut loss, mut tokens, mut known) = (0.0, 0, 0);
         for part in parts {
             let sequences = Sequences::of(part.samples);
             let trace = network.forward(adapter, &sequences)?;
-            let Objective { loss: part_loss, importance } = match plan.batches {
+            let Objective { loss: part_loss, mut importance } = match plan.batches {
                 Batches::Examples { .. } => {
                     objective::examples(&trace.losses, &sequences.answer_ranges, &part.weights, total)
                 }
@@ -338,6 +346,13 @@ impl<'a> Run<'a> {
             };
             loss += part_loss;
             tokens += sequences.rows() as u64;
+            if let Some(usual_total) = plan.usual_total {
+                importance.iter_mut().for_each(|one| *one *= (total / usual_total) as f32);
+            }
+            // Pairs are compared, and never known.
+            if let Batches::Examples { .. } = plan.batches {
+                known += forget_known(&trace.losses, &sequences, settings.known_loss, &mut importance);
+            }
             network.backward(adapter, &sequences, trace, &importance, &mut gradients)?;
         }
         let gradient_norm = clip(&mut gradients, settings.clip);
@@ -345,8 +360,11 @@ impl<'a> Run<'a> {
             return Err(diverged(settings, state.step + 1, loss, gradient_norm));
         }
         let learning_rate = plan.schedule.at(step);
-        optimizer.update(&mut adapter.numbers, &gradients, learning_rate);
-        Ok(Done { loss, learning_rate, gradient_norm, tokens })
+        // Where nothing is to be learned, momentum would lead on all the same.
+        if known < chosen.len() {
+            optimizer.update(&mut adapter.numbers, &gradients, learning_rate);
+        }
+        Ok(Done { loss, known, learning_rate, gradient_norm, tokens })
     }
 
     /// The loss of the examples that are never learned, by the same formula as that of a step.
@@ -440,6 +458,14 @@ impl Choice {
     }
 }
 
+/// Takes the importance from answers that are known, and says how many they are.
+fn forget_known(losses: &[f32], sequences: &Sequences, known_loss: f64, importance: &mut [f32]) -> usize {
+    let is_known =
+        |answer: &&Range<usize>| losses[(*answer).clone()].iter().all(|loss| f64::from(*loss) <= known_loss);
+    let known = sequences.answer_ranges.iter().filter(|_| known_loss > 0.0).filter(is_known);
+    known.map(|answer| importance[answer.clone()].fill(0.0)).count()
+}
+
 /// Items that go through the network at once.
 #[derive(Default)]
 struct Part<'a> {
@@ -501,7 +527,18 @@ fn plan(settings: &Settings, examples: Option<Loaded<Sample>>, pairs: Option<Loa
         };
         let whole = examples.items;
         let beginnings = if settings.whole_every > 1 { whole.iter().map(begun).collect() } else { vec![] };
-        stages.push(Plan { batches: Batches::Examples { whole, beginnings }, first_step, schedule });
+        let total = |examples: &[Weighted<Sample>]| {
+            objective::example_total(examples.iter().map(|one| (&one.item, one.weight)))
+        };
+        let usual_total = Some((total(&whole), total(&beginnings)))
+            .filter(|(whole, beginnings)| (f64::EPSILON..*whole).contains(beginnings))
+            .map(|(of_whole, of_beginnings)| {
+                let share = 1.0 / settings.whole_every as f64;
+                let of_all = of_whole * share + of_beginnings * (1.0 - share);
+                of_all * settings.batch_size as f64 / whole.len() as f64
+            });
+        let batches = Batches::Examples { whole, beginnings };
+        stages.push(Plan { batches, first_step, schedule, usual_total });
         first_step = settings.iterations;
     }
     if let Some(pairs) = pairs {
@@ -510,7 +547,8 @@ fn plan(settings: &Settings, examples: Option<Loaded<Sample>>, pairs: Option<Loa
             .unwrap_or_else(|| (2 * pairs.items.len()).div_ceil(settings.batch_size));
         let highest = settings.preference_learning_rate.unwrap_or(settings.learning_rate / 4.0);
         let schedule = schedule(highest, steps, None);
-        stages.push(Plan { batches: Batches::Preferences(pairs.items), first_step, schedule });
+        let batches = Batches::Preferences(pairs.items);
+        stages.push(Plan { batches, first_step, schedule, usual_total: None });
     }
     stages
 }
@@ -535,6 +573,9 @@ fn fingerprint(settings: &Settings, model: &str, stages: &[Plan]) -> String {
     hash.update(format!("{numbers:?} {:?}", settings.adapter));
     if settings.whole_every > 1 {
         hash.update(format!("{} {}", settings.whole_every, settings.beginning_tokens));
+    }
+    if settings.known_loss > 0.0 {
+        hash.update(format!("{}", settings.known_loss));
     }
     for plan in stages {
         hash.update(format!("{:?} {:?}", plan.batches.stage(), plan.schedule));

@@ -52,6 +52,9 @@ pub struct Settings {
     /// How many tokens of an answer are its beginning: a docstring, and where the code begins.
     #[serde(default = "default_beginning_tokens")]
     pub beginning_tokens: usize,
+    /// An answer no token of which has a higher loss is known, and is not learned again: the way back, half of the work, is left out. With 0 nothing is known.
+    #[serde(default)]
+    pub known_loss: f64,
     /// Steps until the learning rate is reached; a tenth of the iterations if it is not said.
     #[serde(default)]
     pub warmup: Option<usize>,
@@ -145,6 +148,7 @@ impl Settings {
             max_tokens: default_max_tokens(),
             whole_every: default_whole_every(),
             beginning_tokens: default_beginning_tokens(),
+            known_loss: 0.0,
             warmup: None,
             clip: default_clip(),
             checkpoint_every: None,
@@ -199,6 +203,7 @@ impl Settings {
         }
         for (field, value) in [
             ("clip", self.clip),
+            ("known_loss", self.known_loss),
             ("weight_decay", self.weight_decay),
             ("preference_weight", self.preference_weight),
         ] {

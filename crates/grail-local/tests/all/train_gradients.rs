@@ -147,6 +147,29 @@ fn only_tokens_of_the_answer_are_predicted() {
     }
 }
 
+#[test]
+fn a_sequence_that_counts_nothing_is_as_good_as_not_there() {
+    for architecture in ["llama", "qwen3"] {
+        let folder = train_toy::model(architecture);
+        let weights = Weights::open(folder.path()).unwrap();
+        let tuned = tuned(&weights, None);
+        let samples = samples();
+        for ignored in 0..samples.len() {
+            let (mut importance, mut left) = (importance(&samples), samples.clone());
+            importance[ignored].fill(0.0);
+            let together = tuned.gradients(&samples, &importance).unwrap();
+            importance.remove(ignored);
+            left.remove(ignored);
+            let alone = tuned.gradients(&left, &importance).unwrap();
+            for (together, alone) in together.iter().flatten().zip(alone.iter().flatten()) {
+                assert!((together - alone).abs() < 1e-4 * alone.abs().max(1.0), "{together} for {alone}");
+            }
+        }
+        let nothing: Vec<Vec<f32>> = importance(&samples).iter().map(|one| vec![0.0; one.len()]).collect();
+        assert!(tuned.gradients(&samples, &nothing).unwrap().iter().flatten().all(|value| *value == 0.0));
+    }
+}
+
 /// The same network as anybody would write it, in double precision, with gradients by candle.
 struct Plain<'a> {
     weights: &'a Weights,

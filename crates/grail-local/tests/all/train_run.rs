@@ -160,6 +160,65 @@ fn beginnings_that_are_no_shorter_are_the_same_run() {
 }
 
 #[test]
+fn what_is_known_is_not_learned_again() {
+    let known = |events: &[Event]| -> Vec<usize> {
+        let known = |event: &Event| if let Event::Step { known, .. } = event { Some(*known) } else { None };
+        events.iter().filter_map(known).collect()
+    };
+    let mut scene = Scene::new(&rows(8));
+    scene.settings.iterations = 150;
+    scene.settings.batch_size = 8;
+    scene.settings.learning_rate = 2e-2;
+    scene.settings.rank = 8;
+    scene.settings.known_loss = 0.5;
+    scene.settings.valid = scene.settings.train.clone();
+    let (summary, events) = scene.run();
+    let known_by_step = known(&events);
+    assert_eq!(known_by_step[0], 0);
+    assert!(known_by_step.iter().any(|known| (1..8).contains(known)), "{known_by_step:?}");
+    assert!(known_by_step.iter().rev().take(20).sum::<usize>() > 20, "{known_by_step:?}");
+    assert!(summary.valid_loss.unwrap() < 0.5, "{:?}", summary.valid_loss);
+
+    // Whoever is content with everything learns nothing.
+    let mut content = Scene::new(&rows(8));
+    content.settings.known_loss = 1000.0;
+    let (summary, events) = content.run();
+    assert_eq!(known(&events), [3; 12]);
+    let ups = adapter(&summary.adapter.join("adapters.safetensors"));
+    let is_fresh = |(name, _, numbers): &(String, Vec<usize>, Vec<f32>)| {
+        !name.ends_with("lora_b") || numbers.iter().all(|number| *number == 0.0)
+    };
+    assert!(ups.iter().all(is_fresh));
+    content.settings.known_loss = f64::NAN;
+    assert_eq!(
+        content.refusal(),
+        "the setting `known_loss` cannot be used for training: it is NaN, and must not be less than 0"
+    );
+}
+
+#[test]
+fn first_lines_count_as_much_beside_a_whole_answer_as_beside_another() {
+    // With batches of one, a step is a whole answer or a beginning, and all of them are taken once.
+    let gradient_norms = |whole_every: usize| -> Vec<f64> {
+        let mut scene = Scene::new(&vec![example("1?", "a very long answer in many words.", 1.0); 8]);
+        scene.settings.batch_size = 1;
+        scene.settings.clip = 0.0;
+        scene.settings.whole_every = whole_every;
+        scene.settings.beginning_tokens = 1;
+        scene.settings.learning_rate = 1e-12;
+        let norm = |event: &Event| match event {
+            Event::Step { gradient_norm, .. } => Some(*gradient_norm),
+            _ => None,
+        };
+        scene.run().1.iter().filter_map(norm).collect()
+    };
+    let (mixed, rare) = (gradient_norms(2), gradient_norms(4));
+    let ratio = |norms: &[f64]| norms[0] / norms[1];
+    assert!((ratio(&mixed) - ratio(&rare)).abs() < 1e-3, "{mixed:?} {rare:?}");
+    assert!(mixed[1] < rare[1], "{mixed:?} {rare:?}");
+}
+
+#[test]
 fn a_killed_run_goes_on_as_if_nothing_had_happened() {
     let whole = Scene::new(&rows(10));
     let pairs = pairs(whole.folder.path());
