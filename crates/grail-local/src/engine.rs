@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use toktrie::SimpleVob;
 
+use crate::circles::Circles;
 use crate::grammar::Guard;
 use crate::model::{Cache, Model, Next, Scratch};
 use crate::sampling::Sampling;
@@ -52,7 +53,7 @@ pub struct Generation {
 pub enum EndReason {
     /// The model or a stop string ended it.
     Stop,
-    /// It has as many tokens as it may have.
+    /// It has as many tokens as it may have, or would go round in circles until then.
     Length,
 }
 
@@ -157,6 +158,7 @@ struct Sequence {
     events: UnboundedSender<Event>,
     cache: Cache,
     text: TextStream,
+    circles: Circles,
     tokens: usize,
     /// The token that was chosen last and is not in the cache yet.
     last: Option<u32>,
@@ -228,6 +230,7 @@ impl Sequence {
             }),
             Err(error) => return self.fail(error),
         };
+        let is_held = mask.is_some();
         let token = match self.choose(scores, mask.as_ref(), tokenizer) {
             Ok(token) => token,
             Err(error) => return self.fail(error),
@@ -250,7 +253,9 @@ impl Sequence {
             Ok(_) => {}
             Err(error) => return self.fail(error),
         }
-        if self.tokens >= self.generation.max_tokens {
+        // By lot an answer may find out of a circle, and a grammar may want one.
+        let is_endless = self.circles.push(token) && !self.generation.sampling.is_by_lot() && !is_held;
+        if self.tokens >= self.generation.max_tokens || is_endless {
             self.finish(EndReason::Length);
         }
     }
@@ -317,6 +322,7 @@ impl Scheduler {
             let Some(job) = self.queue.pop_front() else { return };
             let mut sequence = Sequence {
                 text: TextStream::new(&job.generation.stop),
+                circles: Circles::new(),
                 generation: job.generation,
                 events: job.events,
                 cache: Cache::new(self.model.config()),

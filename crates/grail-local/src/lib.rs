@@ -16,6 +16,7 @@ pub mod tokenizer;
 pub mod train;
 pub mod weights;
 
+mod circles;
 mod error;
 
 pub use error::{LocalError, Result};

@@ -28,6 +28,11 @@ const LEAST: f32 = 40.0;
 const COLDEST: f32 = 1e-4;
 
 impl Sampling {
+    /// Whether chance decides, and not the scores alone.
+    pub fn is_by_lot(&self) -> bool {
+        self.temperature >= COLDEST
+    }
+
     /// The token after `position` others, among those that the mask allows.
     pub fn choose(&self, scores: &[f32], mask: Option<&SimpleVob>, position: usize) -> Result<u32> {
         let is_allowed = |token: u32| mask.is_none_or(|mask| mask.is_allowed(token));
@@ -43,7 +48,7 @@ impl Sampling {
         let Some((best, highest)) = best.filter(|(_, highest)| highest.is_finite()) else {
             return Err(LocalError::NotANumber);
         };
-        if self.temperature < COLDEST {
+        if !self.is_by_lot() {
             return Ok(best);
         }
         let floor = highest - LEAST * self.temperature;
