@@ -230,7 +230,6 @@ impl Sequence {
             }),
             Err(error) => return self.fail(error),
         };
-        let is_held = mask.is_some();
         let token = match self.choose(scores, mask.as_ref(), tokenizer) {
             Ok(token) => token,
             Err(error) => return self.fail(error),
@@ -254,7 +253,9 @@ impl Sequence {
             Err(error) => return self.fail(error),
         }
         // By lot an answer may find out of a circle, and a grammar may want one.
-        let is_endless = self.circles.push(token) && !self.generation.sampling.is_by_lot() && !is_held;
+        let Generation { sampling, constraint, .. } = &self.generation;
+        let is_held = matches!(constraint, Some(Guard::Grammar(_)));
+        let is_endless = self.circles.push(token) && !sampling.is_by_lot() && !is_held;
         if self.tokens >= self.generation.max_tokens || is_endless {
             self.finish(EndReason::Length);
         }

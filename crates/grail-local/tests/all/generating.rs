@@ -298,6 +298,29 @@ fn a_prompt_that_is_too_long_is_refused_and_an_answer_ends_with_the_context() {
 }
 
 #[test]
+fn an_answer_that_goes_round_in_circles_is_ended() {
+    let folder = Toy { positions: 1024, ..Toy::default() }.write();
+    let (engine, tokenizer) = engine(folder.path(), ModelOptions { context: 1024, ..OPTIONS }, LIMITS);
+    let tokens = |temperature: f32| {
+        let sampling = Sampling { temperature, ..Sampling::default() };
+        let long = Generation { max_tokens: 900, sampling, ..generation(&tokenizer, "the", 1) };
+        let mut events = engine.submit(long).unwrap();
+        loop {
+            match events.blocking_recv() {
+                Some(Event::Text(_)) => {}
+                Some(Event::End { reason, tokens, .. }) => break (reason, tokens),
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    // The toy has nothing to say. As good as without chance is still by lot.
+    let (reason, count) = tokens(0.0);
+    assert_eq!(reason, EndReason::Length);
+    assert!((97..900).contains(&count), "{count} tokens");
+    assert_eq!(tokens(0.001), (EndReason::Length, 900));
+}
+
+#[test]
 fn weights_that_are_no_numbers_are_an_error_of_the_request() {
     let folder = Toy::default().write();
     let mut tensors = Toy::default().tensors();
