@@ -16,6 +16,11 @@ fn held_out() -> Suite {
     builtin(HELD_OUT).unwrap().unwrap()
 }
 
+/// The one that may be looked at.
+fn open() -> Suite {
+    parse_suite("open.toml", include_str!("../../suites/open.toml")).unwrap()
+}
+
 #[test]
 fn the_built_in_suite_is_large_and_of_every_kind() {
     let suite = held_out();
@@ -47,6 +52,20 @@ fn the_built_in_suite_is_large_and_of_every_kind() {
     let families: BTreeSet<(&str, &str)> =
         suite.prompts.iter().map(|prompt| (prompt.kind.as_str(), prompt.family.as_str())).collect();
     assert!(families.len() >= 30, "{}", families.len());
+}
+
+#[test]
+fn the_open_suite_asks_for_every_kind_in_another_way_each_time() {
+    let suite = open();
+    assert_eq!(suite.prompts.len(), 120);
+    assert_eq!(suite.kinds(), held_out().kinds());
+    let families: BTreeSet<&str> = suite.prompts.iter().map(|prompt| prompt.family.as_str()).collect();
+    assert_eq!(families.len(), suite.prompts.len());
+    for prompt in &suite.prompts {
+        let said = prompt.prompt.to_lowercase().replace('_', " ");
+        let is_said = |field: &String| said.contains(&field.replace('_', " "));
+        assert!(prompt.checks.parameters.iter().all(is_said), "{}", prompt.id);
+    }
 }
 
 #[test]
