@@ -22,6 +22,7 @@ pub mod memory;
 mod network;
 pub mod objective;
 mod optimizer;
+mod plan;
 mod random;
 mod run;
 mod sequences;

@@ -12,11 +12,11 @@ use sha2::{Digest, Sha256};
 use super::adapter::{Adapter, Shape};
 use super::base::Base;
 use super::checkpoint::{self, State};
-use super::data::{Encoder, Loaded, Pair, Weighted};
+use super::data::{Encoder, Loaded, Weighted};
 use super::network::Network;
 use super::objective::{self, Objective};
-use super::optimizer::{Optimizer, Schedule, clip};
-use super::random::Random;
+use super::optimizer::{Optimizer, clip};
+use super::plan::{Batches, Plan, ROWS_AT_ONCE, chosen, parts, plan};
 use super::sequences::{Sample, Sequences};
 use super::settings::Settings;
 use super::{memory, unusable};
@@ -25,9 +25,6 @@ use crate::tokenizer::Tokenizer;
 use crate::weights::Weights;
 use crate::{LocalError, Result, identity};
 
-/// Rows that go through the network at once, unless one sequence has more. A step of more rows is done in parts, which changes nothing but
-/// the memory it takes.
-const ROWS_AT_ONCE: usize = 768;
 /// More examples would make the loss that is told at a checkpoint little truer, and take minutes.
 const VALID_EXAMPLES: usize = 64;
 
@@ -124,32 +121,6 @@ struct Run<'a> {
     adapter: Adapter,
     optimizer: Optimizer,
     state: State,
-}
-
-/// One stage: what it learns from, and for how long.
-struct Plan {
-    batches: Batches,
-    first_step: usize,
-    schedule: Schedule,
-    /// What steps are divided by where some examples are learned whole and some are not. Each by its own tokens, the first lines beside a whole answer
-    /// would count a fraction of those beside another beginning.
-    usual_total: Option<f64>,
-}
-
-enum Batches {
-    Examples {
-        whole: Vec<Weighted<Sample>>,
-        /// The beginnings of all of them, where not all are learned whole.
-        beginnings: Vec<Weighted<Sample>>,
-    },
-    Preferences(Vec<Weighted<Pair>>),
-}
-
-/// An item of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Choice {
-    index: usize,
-    is_whole: bool,
 }
 
 /// What a step did.
@@ -393,164 +364,12 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Batches {
-    fn stage(&self) -> Stage {
-        match self {
-            Batches::Examples { .. } => Stage::Examples,
-            Batches::Preferences(_) => Stage::Preferences,
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Batches::Examples { whole, .. } => whole.len(),
-            Batches::Preferences(items) => items.len(),
-        }
-    }
-
-    fn tokens(&self) -> u64 {
-        self.samples().map(|sample| sample.tokens.len() as u64).sum()
-    }
-
-    fn samples(&self) -> Box<dyn Iterator<Item = &Sample> + '_> {
-        match self {
-            Batches::Examples { whole, .. } => Box::new(whole.iter().map(|one| &one.item)),
-            Batches::Preferences(items) => {
-                Box::new(items.iter().flat_map(|one| [&one.item.chosen, &one.item.rejected]))
-            }
-        }
-    }
-
-    /// The denominator of a step.
-    fn total(&self, chosen: &[Choice]) -> f64 {
-        match self {
-            Batches::Examples { whole, beginnings } => objective::example_total(
-                chosen
-                    .iter()
-                    .map(|choice| choice.of(whole, beginnings))
-                    .map(|example| (&example.item, example.weight)),
-            ),
-            Batches::Preferences(items) => {
-                chosen.iter().map(|choice| f64::from(items[choice.index].weight)).sum()
-            }
-        }
-    }
-
-    fn parts(&self, chosen: &[Choice]) -> Vec<Part<'_>> {
-        match self {
-            Batches::Examples { whole, beginnings } => {
-                parts(chosen.iter().map(|choice| choice.of(whole, beginnings)), |sample| vec![sample])
-            }
-            Batches::Preferences(items) => parts(chosen.iter().map(|choice| &items[choice.index]), |pair| {
-                vec![&pair.chosen, &pair.rejected]
-            }),
-        }
-    }
-}
-
-impl Choice {
-    fn of<'a>(
-        self,
-        whole: &'a [Weighted<Sample>],
-        beginnings: &'a [Weighted<Sample>],
-    ) -> &'a Weighted<Sample> {
-        if self.is_whole { &whole[self.index] } else { &beginnings[self.index] }
-    }
-}
-
 /// Takes the importance from answers that are known, and says how many they are.
 fn forget_known(losses: &[f32], sequences: &Sequences, known_loss: f64, importance: &mut [f32]) -> usize {
     let is_known =
         |answer: &&Range<usize>| losses[(*answer).clone()].iter().all(|loss| f64::from(*loss) <= known_loss);
     let known = sequences.answer_ranges.iter().filter(|_| known_loss > 0.0).filter(is_known);
     known.map(|answer| importance[answer.clone()].fill(0.0)).count()
-}
-
-/// Items that go through the network at once.
-#[derive(Default)]
-struct Part<'a> {
-    samples: Vec<&'a Sample>,
-    weights: Vec<f32>,
-}
-
-fn parts<'a, T: 'a>(
-    items: impl IntoIterator<Item = &'a Weighted<T>>,
-    samples: impl Fn(&'a T) -> Vec<&'a Sample>,
-) -> Vec<Part<'a>> {
-    let mut parts: Vec<Part> = vec![];
-    let mut rows = usize::MAX;
-    for item in items {
-        let samples = samples(&item.item);
-        let more: usize = samples.iter().map(|sample| sample.rows()).sum();
-        if rows.saturating_add(more) > ROWS_AT_ONCE || parts.is_empty() {
-            parts.push(Part::default());
-            rows = 0;
-        }
-        rows += more;
-        if let Some(part) = parts.last_mut() {
-            part.samples.extend(samples);
-            part.weights.push(item.weight);
-        }
-    }
-    parts
-}
-
-/// The items of a step. Every round over all items is shuffled anew; a step may take the end of one round and the beginning of the next. Whole
-/// ones come at regular intervals, so that no step costs much more than another.
-fn chosen(items: usize, settings: &Settings, step: usize, first_step: usize) -> Vec<Choice> {
-    let Settings { batch_size: batch, seed, whole_every, .. } = *settings;
-    let mut chosen = Vec::with_capacity(batch);
-    let mut order: (usize, Vec<usize>) = (usize::MAX, vec![]);
-    for index in step * batch..(step + 1) * batch {
-        let (round, place) = (index / items, index % items);
-        if order.0 != round {
-            order = (round, (0..items).collect());
-            Random::new(seed, &format!("order {first_step} {round}")).shuffle(&mut order.1);
-        }
-        chosen.push(Choice { index: order.1[place], is_whole: index % whole_every == 0 });
-    }
-    chosen
-}
-
-fn plan(settings: &Settings, examples: Option<Loaded<Sample>>, pairs: Option<Loaded<Pair>>) -> Vec<Plan> {
-    let schedule = |highest, steps: usize, warmup: Option<usize>| {
-        let warmup = warmup.unwrap_or_else(|| steps.div_ceil(10)).min(steps);
-        Schedule { highest, warmup, steps }
-    };
-    let mut stages = vec![];
-    let mut first_step = 0;
-    if let Some(examples) = examples {
-        let schedule = schedule(settings.learning_rate, settings.iterations, settings.warmup);
-        let begun = |one: &Weighted<Sample>| Weighted {
-            item: one.item.beginning(settings.beginning_tokens),
-            weight: one.weight,
-        };
-        let whole = examples.items;
-        let beginnings = if settings.whole_every > 1 { whole.iter().map(begun).collect() } else { vec![] };
-        let total = |examples: &[Weighted<Sample>]| {
-            objective::example_total(examples.iter().map(|one| (&one.item, one.weight)))
-        };
-        let usual_total = Some((total(&whole), total(&beginnings)))
-            .filter(|(whole, beginnings)| (f64::EPSILON..*whole).contains(beginnings))
-            .map(|(of_whole, of_beginnings)| {
-                let share = 1.0 / settings.whole_every as f64;
-                let of_all = of_whole * share + of_beginnings * (1.0 - share);
-                of_all * settings.batch_size as f64 / whole.len() as f64
-            });
-        let batches = Batches::Examples { whole, beginnings };
-        stages.push(Plan { batches, first_step, schedule, usual_total });
-        first_step = settings.iterations;
-    }
-    if let Some(pairs) = pairs {
-        let steps = settings
-            .preference_iterations
-            .unwrap_or_else(|| (2 * pairs.items.len()).div_ceil(settings.batch_size));
-        let highest = settings.preference_learning_rate.unwrap_or(settings.learning_rate / 4.0);
-        let schedule = schedule(highest, steps, None);
-        let batches = Batches::Preferences(pairs.items);
-        stages.push(Plan { batches, first_step, schedule, usual_total: None });
-    }
-    stages
 }
 
 fn left_out<T>(loaded: Option<&Loaded<T>>) -> (usize, usize) {
