@@ -177,6 +177,10 @@ def page(options: argparse.Namespace, runs: list[dict]) -> str:
             ])
     head = ["seed", "phase", "dataset", "steps", "loss", "validation prompts right", "time"]
     parts.append(table(head, rows) + "\n")
+    for run in runs:
+        for step in steps(run, "generate '…'"):
+            model = step["command"].split("--model ")[1].split()[0]
+            parts.append(f"Seed {run['seed']}, worked on with `{model}`: {step['said']}.\n")
     settings = steps(runs[0], "train")[0]["said"]["phase"]["hyper_parameters"]
     parts.append("Settings: " + ", ".join(f"`{name}` {value}" for name, value in settings.items() if value not in (None, False)) + ".\n")
     rows = [
