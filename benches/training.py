@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-SYSTEM = "You write Python for one project, in the project's own dialect. Answer with the whole file in one fenced block of Python."
+SYSTEM = "Write Python in this project's dialect: one whole file in a fenced block."
 ENTITIES = "user order product invoice article customer project ticket recipe booking album playlist course vehicle driver shipment".split()
 SUFFIXES = ["", " profile", " detail", " summary", " overview", " page"]
 FIELDS = "name title bio description price status email city author summary phone address notes category".split()

@@ -11,7 +11,7 @@ use crate::event::ToolUse;
 use crate::example::Example;
 
 /// What a model is told first. Short: what it must know is what it is to learn.
-pub const SYSTEM_PROMPT: &str = "You write Python for one project, in the project's own dialect. Answer with the whole file in one fenced block of Python.";
+pub const SYSTEM_PROMPT: &str = "Write Python in this project's dialect: one whole file in a fenced block.";
 
 /// How turns are laid out where a layout is plain text.
 pub const CHAT_TEMPLATE: &str = "chatml";

@@ -25,6 +25,12 @@ const WORDING_STRIDE: usize = 101;
 const SYLLABLES: usize = 2;
 /// One of so many intents has something said before it, and one of so many something after it.
 const CHATTY: usize = 3;
+/// So many intents are whole wordings, then as many are put together from halves.
+const IN_A_ROW: usize = 2;
+/// One of so many has a sentence about something else before it, after it, or in its middle.
+const ASIDE: usize = 2;
+/// One of so many that are put together tells its fields first.
+const LEAD: usize = 3;
 const TEXT: &str = include_str!("../../suites/curriculum.toml");
 
 /// Something to ask for.
@@ -53,8 +59,17 @@ struct Written {
     /// What people say before and after they ask, and what means nothing for the answer.
     openings: Vec<String>,
     closings: Vec<String>,
+    asides: WrittenAsides,
     kinds: Vec<WrittenKind>,
     things: BTreeMap<String, Vec<String>>,
+}
+
+/// Sentences about something else, which has to be told from what is wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenAsides {
+    before: Vec<String>,
+    after: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -70,7 +85,12 @@ struct WrittenKind {
     #[serde(default)]
     choices: BTreeMap<String, Vec<String>>,
     plain: String,
+    /// Whole requests.
     wordings: Vec<String>,
+    /// Halves of requests, any two of which go together: what is wanted, and the fields behind it or before it.
+    subjects: Vec<String>,
+    particulars: Vec<String>,
+    leads: Vec<String>,
 }
 
 fn some_fields() -> [usize; 2] {
@@ -117,7 +137,6 @@ fn intent(
 ) -> Intent {
     // Every kind goes through the things in an order of its own; a prime that does not divide their number meets all of them.
     let (mut thing, mut pool) = things[(number * 37 + place * 11) % things.len()];
-    let wording = (number * WORDING_STRIDE + number / things.len()) % kind.wordings.len();
     let mut draws = Draws::new((place * 10_000 + number) as u64);
     let mut draw = |words: &[String]| words[draws.below(words.len())].clone();
     // A word that is said often is learned, and then it need not be copied: all have had their turn before one comes again.
@@ -141,8 +160,8 @@ fn intent(
     for last in (1..rare_fields.len()).rev() {
         rare_fields.swap(last, draws.below(last + 1));
     }
-    let asked = &kind.wordings[wording];
-    let numbered = numbered_fields(asked);
+    let (wording, asked) = request(kind, number, &written.asides, &mut draws);
+    let numbered = numbered_fields(&asked);
     if number % 3 != 0 || pool.len() < numbered {
         pool = &rare_fields;
     }
@@ -172,7 +191,15 @@ fn intent(
         (draws.below(CHATTY) == 0).then(|| phrases[draws.below(phrases.len())].clone())
     };
     let (opening, closing) = (chat(&written.openings, &mut draws), chat(&written.closings, &mut draws));
-    let asked = worded(asked, thing, &fields, &choices, &lists);
+    let is_meant = |word: &String| thing.contains(word) || fields.iter().any(|field| field.contains(word));
+    let mut other = || loop {
+        let word = &written.rare[draws.below(written.rare.len())];
+        if !is_meant(word) {
+            return word;
+        }
+    };
+    let asked = beside(&asked, other(), other());
+    let asked = worded(&asked, thing, &fields, &choices, &lists);
     let gap = if asked.contains('\n') { "\n" } else { " " };
     let said = [opening.map(|said| said + " "), Some(asked), closing.map(|said| format!("{gap}{said}"))];
     Intent {
@@ -183,6 +210,54 @@ fn intent(
         fields,
         wording,
     }
+}
+
+/// A request with its holes, and which of the kind's it is: a whole one, or two halves; and with an aside, or without.
+fn request(kind: &WrittenKind, number: usize, asides: &WrittenAsides, draws: &mut Draws) -> (usize, String) {
+    let (round, place) = (number / (2 * IN_A_ROW), number % (2 * IN_A_ROW));
+    let serial = round * IN_A_ROW + place % IN_A_ROW;
+    let mut one_of = |phrases: &[String]| phrases[draws.below(phrases.len())].clone();
+    let (wording, mut sentences) = if place < IN_A_ROW {
+        let wording = serial * WORDING_STRIDE % kind.wordings.len();
+        (wording, vec![kind.wordings[wording].clone()])
+    } else {
+        let subject = kind.subjects[serial % kind.subjects.len()].clone();
+        let halves = match serial % LEAD {
+            0 => vec![closed(one_of(&kind.leads)), subject],
+            _ => vec![subject, one_of(&kind.particulars)],
+        };
+        (kind.wordings.len() + serial, halves)
+    };
+    let (before, after) = (one_of(&asides.before), one_of(&asides.after));
+    if draws.below(ASIDE) == 0 {
+        // One more place than there are sentences.
+        match draws.below(sentences.len() + 1) {
+            0 => sentences.insert(0, before),
+            place => {
+                sentences[place - 1] = closed(std::mem::take(&mut sentences[place - 1]));
+                sentences.insert(place, after);
+            }
+        }
+    }
+    (wording, sentences.join(if sentences.iter().any(|one| one.contains('\n')) { "\n" } else { " " }))
+}
+
+/// A sentence that another one may follow: a bare list has no end of its own.
+fn closed(sentence: String) -> String {
+    if sentence.ends_with(|last: char| last.is_alphanumeric() || last == '}') {
+        sentence + "."
+    } else {
+        sentence
+    }
+}
+
+/// Fills in what an aside is about.
+fn beside(asked: &str, other: &str, second: &str) -> String {
+    asked
+        .replace("{another}", &with_article(other))
+        .replace("{others}", &several(other))
+        .replace("{other}", other)
+        .replace("{second}", second)
 }
 
 /// How fields are told one after the other: what stands before the first, between two, before the last, around each, and whether a field is
@@ -286,13 +361,7 @@ fn worded(
     let part = choices.get("part").copied().unwrap_or_default();
     let name = format!("{thing} {part}");
     let class = |name: &str| name.split(' ').map(capitalised).collect::<String>();
-    let several = match thing.strip_suffix('y') {
-        Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{stem}ies"),
-        _ if ["ch", "sh", "s", "x", "z"].iter().any(|ending| thing.ends_with(ending)) => {
-            format!("{thing}es")
-        }
-        _ => format!("{thing}s"),
-    };
+    let several = several(thing);
     let in_path = several.replace(' ', "-");
     let code = |joint: &str, form: fn(&str) -> String| {
         fields.iter().map(|field| form(&field.replace(' ', "_"))).collect::<Vec<_>>().join(joint)
@@ -326,6 +395,16 @@ fn worded(
         .replace("{keywords}", &code(", ", |name| format!("{name}=...")))
         // Last, because it has braces of its own.
         .replace("{attributes}", &code(" ", |name| format!("{name}={{{name}}}")))
+}
+
+fn several(thing: &str) -> String {
+    match thing.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{stem}ies"),
+        _ if ["ch", "sh", "s", "x", "z"].iter().any(|ending| thing.ends_with(ending)) => {
+            format!("{thing}es")
+        }
+        _ => format!("{thing}s"),
+    }
 }
 
 fn with_article(word: &str) -> String {

@@ -136,7 +136,7 @@ fn the_card_says_whose_it_is_and_how_to_train() {
       "layout": "mlx",
       "standard": false,
       "form": {
-        "system_prompt": "You write Python for one project, in the project's own dialect. Answer with the whole file in one fenced block of Python.",
+        "system_prompt": "Write Python in this project's dialect: one whole file in a fenced block.",
         "chat_template": "chatml"
       },
       "seed": 0,

@@ -15,6 +15,9 @@ use crate::{LocalError, Result};
 /// Fewer than this teach nothing but themselves.
 pub const FEWEST: usize = 8;
 
+/// A blank line.
+const PARAGRAPH_END: &str = "\n\n";
+
 /// Something to learn from, and how much it counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weighted<T> {
@@ -115,7 +118,8 @@ impl Encoder {
         let mut tokens = self.tokenizer.encode_prompt(&before).map_err(|error| error.to_string())?;
         let start = tokens.len();
         // Separately, because in use the answer also begins after the tokens of the prompt.
-        tokens.extend(self.tokenizer.encode(rest).map_err(|error| error.to_string())?);
+        let encode = |text: &str| self.tokenizer.encode(text).map_err(|error| error.to_string());
+        tokens.extend(encode(rest)?);
         // Templates add a line break after the end, where nobody asks the model any more.
         if let Some(end) =
             tokens.iter().rposition(|token| self.tokenizer.is_end(*token)).filter(|end| *end >= start)
@@ -125,7 +129,12 @@ impl Encoder {
         if tokens.len() == start {
             return Err("its answer is empty".to_owned());
         }
-        Ok((tokens.len() <= self.max_tokens).then_some(Sample { tokens, answer: start }))
+        // With one token more, which says that it ends.
+        let opening_end = match rest.split_once(PARAGRAPH_END) {
+            Some((opening, _)) => (start + encode(opening)?.len() + 1).min(tokens.len()),
+            None => tokens.len(),
+        };
+        Ok((tokens.len() <= self.max_tokens).then_some(Sample { tokens, answer: start, opening_end }))
     }
 }
 

@@ -9,6 +9,8 @@ pub struct Sample {
     pub tokens: Vec<u32>,
     /// At least 1 and less than the number of tokens.
     pub answer: usize,
+    /// Where the first paragraph of the answer ends; at the end of all if it has only one.
+    pub opening_end: usize,
 }
 
 impl Sample {
@@ -17,10 +19,10 @@ impl Sample {
         self.tokens.len() - self.answer
     }
 
-    /// The same with no more of its answer than so many tokens.
-    pub fn beginning(&self, answer_tokens: usize) -> Sample {
-        let end = self.answer.saturating_add(answer_tokens).min(self.tokens.len());
-        Sample { tokens: self.tokens[..end].to_vec(), answer: self.answer }
+    /// The same with the first paragraph of its answer, and with no more of it than so many tokens.
+    pub fn beginning(&self, most_tokens: usize) -> Sample {
+        let end = self.answer.saturating_add(most_tokens).min(self.opening_end);
+        Sample { tokens: self.tokens[..end].to_vec(), answer: self.answer, opening_end: end }
     }
 
     /// Tokens that go through the network: the last one is only predicted.
@@ -77,7 +79,8 @@ impl Sequences {
         let (rows, answers) = (self.range(sequence), &self.answers[self.answer_ranges[sequence].clone()]);
         let asked = answers.first().map_or(rows.end, |(row, _)| row + 1);
         let tokens = self.inputs[rows.start..asked].iter().chain(answers.iter().map(|(_, token)| token));
-        Sample { tokens: tokens.copied().collect(), answer: asked - rows.start }
+        let tokens: Vec<u32> = tokens.copied().collect();
+        Sample { opening_end: tokens.len(), tokens, answer: asked - rows.start }
     }
 
     pub(super) fn count(&self) -> usize {

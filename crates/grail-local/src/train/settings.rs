@@ -49,7 +49,7 @@ pub struct Settings {
     /// fraction of it. With 1 all are learned whole.
     #[serde(default = "default_whole_every")]
     pub whole_every: usize,
-    /// How many tokens of an answer are its beginning: a docstring, and where the code begins.
+    /// The beginning of an answer is its first paragraph, which in code is the docstring; and no more of it than so many tokens.
     #[serde(default = "default_beginning_tokens")]
     pub beginning_tokens: usize,
     /// An answer no token of which has a higher loss is known, and is not learned again: the way back, half of the work, is left out. With 0 nothing is known.

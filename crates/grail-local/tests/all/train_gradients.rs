@@ -25,6 +25,7 @@ fn samples() -> Vec<Sample> {
     let sample = |seed: u32, length: u32, answer: usize| Sample {
         tokens: (0..length).map(|index| (seed * 31 + index * index * 7 + index) % 258).collect(),
         answer,
+        opening_end: length as usize,
     };
     vec![sample(1, 17, 9), sample(2, 33, 1), sample(3, 5, 4)]
 }

@@ -149,6 +149,22 @@ fn of_most_examples_only_the_beginning_is_learned() {
 }
 
 #[test]
+fn the_beginning_of_an_answer_is_its_first_paragraph() {
+    let tokens_of = |answer: &str, whole_every: usize| -> u64 {
+        let mut scene = Scene::new(&vec![example("1?", answer, 1.0); 8]);
+        scene.settings.batch_size = 1;
+        scene.settings.iterations = 2;
+        scene.settings.whole_every = whole_every;
+        let tokens = |event: &Event| if let Event::Step { tokens, .. } = event { Some(*tokens) } else { None };
+        scene.run().1.iter().filter_map(tokens).next_back().unwrap()
+    };
+    let (long, short) = ("a b\n\nand much more\n\nand more", "a b\n\nc");
+    assert!(tokens_of(long, 1) > tokens_of(short, 1));
+    assert_eq!(tokens_of(long, 2), tokens_of(short, 2), "what comes after a blank line is not learned");
+    assert_eq!(tokens_of("a b\nc", 2), tokens_of("a b\nc", 1), "there is one paragraph");
+}
+
+#[test]
 fn beginnings_that_are_no_shorter_are_the_same_run() {
     let [whole, long] = [1, 3].map(|whole_every| {
         let mut scene = Scene::new(&rows(9));

@@ -158,7 +158,7 @@ fn full(model: &str, arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Resu
     lessons::teach(show, first)?;
     // Sentences are what is hard: more are read in the same time if only some answers are learned whole, and of the others the first lines. The
     // more there are, the smaller is the share that shows all there is to the rest.
-    let whole_every = (intents.len() / 1000).clamp(2, 4).to_string();
+    let whole_every = (intents.len() / 800).clamp(2, 4).to_string();
     let mut asked = turn(show, arguments, model, None, &whole_every)?;
     let share = later.len().div_ceil((phases - 1).max(1)).max(1);
     for (number, intents) in later.chunks(share).enumerate() {

@@ -114,7 +114,7 @@ fn a_dataset_explains_itself() {
     tokens about 78 in prompts, 58 in answers, 56 in the longest example
     review 0 accepted, 0 corrected, 0 rejected, 2 waiting
     licences 2 MIT
-    system prompt You write Python for one project, in the project's own dialect. Answer with the whole file in one fenced block of Python.
+    system prompt Write Python in this project's dialect: one whole file in a fenced block.
     chat template chatml
     exit 0
     ");
