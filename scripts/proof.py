@@ -245,7 +245,7 @@ prompts of the suite `{suite}`, before and after it was trained on what work wit
 is about and none of its ways of asking is in any lesson; the group *unseen patterns* asks for shapes that no lesson shows.
 
 `strictly right` means: at the first try, the whole file parses, keeps every rule of its kind, has its types where a checker is at hand, and holds
-what its prompt asks for. `after fixes` means: after the safe fixes that Grail's rules know, with names spelled as the prompt has them, and with a file that
+what its prompt asks for. `after fixes` means: after the safe fixes that Grail's rules know, with names spelled and things called as the prompt has them, and with a file that
 does not pass filled in from its kind's template by what its own first line says. In parentheses are counts and 95 % intervals (Wilson).
 
 All who answer, the base too, are held to what Python can be while they write: names in certain places are ones that the answer has given, and words of the prompt are

@@ -296,13 +296,13 @@ pub fn mend(
     request: &str,
 ) -> Result<Mended, AgentError> {
     let template = kind.template_text.as_deref().unwrap_or_default();
-    let Spelled { code, words } = spell_as_said(request, template, code);
+    let Spelled { code, words, is_renamed } = spell_as_said(request, template, code);
     let passes = |code: &str| match path_of(workspace, kind, code) {
         Ok(path) => Ok(check_text(workspace, Some(&kind.name), &path, code)?.1.success),
         Err(_) => Ok::<bool, AgentError>(false),
     };
     if let Some(told) = retell(workspace, kind, &code, request)
-        && (is_out_of_joint(&code, &told) || !passes(&code)?)
+        && (is_renamed || is_out_of_joint(&code, &told) || !passes(&code)?)
         && passes(&told)?
     {
         return Ok(Mended { code: told, fixes: BTreeMap::from([(FIRST_LINE.to_owned(), 1)]) });

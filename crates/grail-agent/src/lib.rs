@@ -21,6 +21,7 @@ pub mod improve;
 pub mod learn;
 pub mod model_tools;
 pub mod models;
+mod naming;
 pub mod promotion;
 pub mod prompt;
 mod proposal;

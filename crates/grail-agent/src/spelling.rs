@@ -1,6 +1,6 @@
 //! Names as they were asked for: a small model that was asked for an `heir` may write `heiress`, and no rule can know that it is wrong.
 //!
-//! What was asked for by a name, such as `KioskCard`, is called so. A word in a name that the code itself gives (a function, a class, what they
+//! What was asked for by a name is called so (`naming`). A word in a name that the code itself gives (a function, a class, what they
 //! take) is put right if nobody said it, if the template of its kind does not use it, and if exactly one word that was said is nearly the same and
 //! stands in no such name, or differs by no more than a slip. A name that nobody gives becomes the one that is given. Words are put right
 //! wherever they stand, in markup and documentation as well. Nothing else changes, and nothing at all if the result would not parse.
@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use grail_code::edit::apply;
 use grail_code::semantic::is_builtin;
 use grail_code::{Edit, Field, Kind, Node, Parsed, Semantic, Source, Span, parse_module};
+
+use crate::naming::call_as_said;
 
 /// What fixes of this kind are called beside those of rules.
 pub const SPELLING: &str = "spelling";
@@ -26,14 +28,21 @@ const MOST_WORDS: usize = 2_000;
 pub struct Spelled {
     pub code: String,
     pub words: usize,
+    /// The thing that it is about is called otherwise than before.
+    pub is_renamed: bool,
+}
+
+impl Spelled {
+    fn new(code: String, words: usize) -> Self {
+        Self { code, words, is_renamed: false }
+    }
 }
 
 /// Puts names right by the request. `template` is what code of this kind is usually made of.
 pub fn spell_as_said(request: &str, template: &str, code: &str) -> Spelled {
-    let spelled =
-        respell(request, template, code).unwrap_or_else(|| Spelled { code: code.to_owned(), words: 0 });
+    let spelled = respell(request, template, code).unwrap_or_else(|| Spelled::new(code.to_owned(), 0));
     match call_as_said(request, &spelled.code) {
-        Some(code) => Spelled { code, words: spelled.words + 1 },
+        Some(code) => Spelled { code, words: spelled.words + 1, is_renamed: true },
         None => spelled,
     }
 }
@@ -82,61 +91,7 @@ fn respell(request: &str, template: &str, code: &str) -> Option<Spelled> {
         .collect();
     let code = apply(code, edits).ok()?;
     let is_whole = parse_module(Source::from_text(code.as_str())).is_valid();
-    is_whole.then_some(Spelled { code, words: certain.len() })
-}
-
-/// The code with what was asked for by a name called so. The last word says what it is, so it has to be the same: a `KiosqueCard` may become
-/// a `KioskCard`, a panel does not. And it has to be clear which name is meant by which.
-fn call_as_said(request: &str, code: &str) -> Option<String> {
-    let parsed = parse_module(Source::from_text(code));
-    let said: BTreeSet<&str> = request
-        .split(|character: char| !character.is_alphanumeric())
-        .filter(|name| is_class_name(name))
-        .collect();
-    let body = parsed.root().list(Field::Body);
-    let definitions = body.filter(|node| matches!(node.kind(), Kind::FunctionDef | Kind::ClassDef));
-    let given: BTreeSet<&str> = definitions
-        .filter_map(|node| Some(node.child(Field::Name)?.text()))
-        .filter(|name| is_class_name(name))
-        .collect();
-    let kind = |name: &str| words(name).last().map(|(_, word)| word.to_owned());
-    let mut pairs = said.difference(&given).flat_map(|said_name| {
-        let alike = given.difference(&said).filter(move |name| kind(name) == kind(said_name));
-        alike.map(move |name| (*name, *said_name))
-    });
-    let (Some((wrong, right)), None) = (pairs.next(), pairs.next()) else { return None };
-    let forms = |name: &str| {
-        let capitalised: Vec<&str> = words(name).map(|(_, word)| word).collect();
-        let lower = capitalised.iter().map(|word| word.to_lowercase()).collect::<Vec<_>>();
-        [name.to_owned(), capitalised.join(" "), lower.join("_"), lower.join("-"), lower.join(" ")]
-    };
-    let renamed = forms(wrong)
-        .iter()
-        .zip(forms(right))
-        .fold(code.to_owned(), |code, (wrong, right)| replace_whole(&code, wrong, &right));
-    parse_module(Source::from_text(renamed.as_str())).is_valid().then_some(renamed)
-}
-
-/// `KioskCard`: several words, each with a capital.
-fn is_class_name(name: &str) -> bool {
-    name.starts_with(char::is_uppercase)
-        && words(name).count() > 1
-        && words(name).all(|(_, word)| word.starts_with(char::is_uppercase) && word.len() > 1)
-}
-
-/// Replaces a text where it is not part of a longer word.
-fn replace_whole(text: &str, from: &str, to: &str) -> String {
-    let mut replaced = String::with_capacity(text.len());
-    let mut end = 0;
-    for (start, found) in text.match_indices(from) {
-        let is_part = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
-        let after = start + found.len();
-        if !is_part(text[..start].chars().next_back()) && !is_part(text[after..].chars().next()) {
-            replaced.extend([&text[end..start], to]);
-            end = after;
-        }
-    }
-    replaced + &text[end..]
+    is_whole.then(|| Spelled::new(code, certain.len()))
 }
 
 /// The words of names that a file gives itself, in small letters.
@@ -233,13 +188,13 @@ fn slip(one: &str, other: &str) -> Option<usize> {
     distance(one, other).filter(|distance| !is_beginning && *distance <= one.chars().count() / 4)
 }
 
-fn is_several(one: &str, several: &str) -> bool {
+pub(crate) fn is_several(one: &str, several: &str) -> bool {
     let stem = one.strip_suffix('y').map(|stem| format!("{stem}ies"));
     several == format!("{one}s") || several == format!("{one}es") || stem.as_deref() == Some(several)
 }
 
 /// The words of a text with their places: `tide_table`, `TideTable` and `tide table` are two each.
-fn words(text: &str) -> impl Iterator<Item = (Span, &str)> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = (Span, &str)> {
     let mut starts = Vec::new();
     let mut before = ' ';
     for (place, character) in text.char_indices() {
@@ -301,7 +256,7 @@ def castle_view(*, moat: str, heiress: str) -> str:
     #[test]
     fn a_name_that_nobody_said_becomes_the_one_that_was() {
         let told = spelled("Show a castle on a page: moat and heir.", CODE);
-        assert_eq!(told, Spelled { code: CODE.replace("heiress", "heir"), words: 1 });
+        assert_eq!(told, Spelled::new(CODE.replace("heiress", "heir"), 1));
     }
 
     #[test]
@@ -309,7 +264,7 @@ def castle_view(*, moat: str, heiress: str) -> str:
         for (said, written) in [("handlebar", "bar"), ("flourish", "flower"), ("caretaker", "career")] {
             let code = |field: &str| CODE.replace("heiress", field);
             let told = spelled(&format!("castle view: moat, {said}"), &code(written));
-            assert_eq!(told, Spelled { code: code(said), words: 1 });
+            assert_eq!(told, Spelled::new(code(said), 1));
         }
     }
 
@@ -340,7 +295,7 @@ def castle_view(*, moat: str, heiress: str) -> str:
             ("classy returned date", "def show(*, return_date: str) -> str:\n    return return_date\n"),
             ("a castle", "def castl("),
         ] {
-            assert_eq!(spelled(request, code), Spelled { code: code.to_owned(), words: 0 }, "{request}");
+            assert_eq!(spelled(request, code), Spelled::new(code.to_owned(), 0), "{request}");
         }
     }
 
@@ -349,7 +304,7 @@ def castle_view(*, moat: str, heiress: str) -> str:
         let code = "\"\"\"Component AuditorCard.\"\"\"\n\n\ndef AuditorCard(*, seal: str) -> str:\n    return t'<p class=\"auditor-card\">{seal}</p>'\n";
         let told = spelled("The auditors want a component, EmbargoCard, with seal.", code);
         let wanted = code.replace("Auditor", "Embargo").replace("auditor", "embargo");
-        assert_eq!(told, Spelled { code: wanted, words: 1 });
+        assert_eq!(told, Spelled { code: wanted, words: 1, is_renamed: true });
         for request in
             ["EmbargoPanel with seal", "EmbargoCard and LicenceCard with seal", "AuditorCard, EmbargoCard"]
         {

@@ -155,7 +155,8 @@ fn the_beginning_of_an_answer_is_its_first_paragraph() {
         scene.settings.batch_size = 1;
         scene.settings.iterations = 2;
         scene.settings.whole_every = whole_every;
-        let tokens = |event: &Event| if let Event::Step { tokens, .. } = event { Some(*tokens) } else { None };
+        let tokens =
+            |event: &Event| if let Event::Step { tokens, .. } = event { Some(*tokens) } else { None };
         scene.run().1.iter().filter_map(tokens).next_back().unwrap()
     };
     let (long, short) = ("a b\n\nand much more\n\nand more", "a b\n\nc");
