@@ -94,7 +94,7 @@ fn the_quick_suite_is_a_fair_part_of_it() {
 #[test]
 fn no_intent_of_the_curriculum_is_near_the_suite() {
     let intents = curriculum().unwrap();
-    assert!(intents.len() >= 2_500, "{}", intents.len());
+    assert!(intents.len() >= 10_000, "{}", intents.len());
     let prompts: Vec<String> = held_out().prompts.into_iter().map(|prompt| prompt.prompt).collect();
     let examples: Vec<_> = intents.iter().map(|intent| positive(&intent.intent, "x = 1\n")).collect();
     let highest = nearest_held_out(&examples, &prompts)
@@ -192,7 +192,32 @@ fn the_curriculum_says_what_it_wants_in_many_ways() {
     assert!(some(&|said| said.contains(" as well as ") || said.contains(" plus ")) >= 20);
     let wordings: BTreeSet<(&str, usize)> =
         intents.iter().map(|intent| (intent.kind.as_str(), intent.wording)).collect();
-    assert!(wordings.len() >= 2_500, "{}", wordings.len());
+    assert!(wordings.len() >= 10_000, "{}", wordings.len());
+}
+
+#[test]
+fn half_of_the_curriculum_is_put_together_and_half_of_all_mentions_something_else() {
+    let intents = curriculum().unwrap();
+    let beginning = &intents[..2_000];
+    let some = |wanted: &dyn Fn(&str) -> bool| beginning.iter().filter(|it| wanted(&it.intent)).count();
+    // A subject, a sentence about the fields, a sentence about something else: each comes with many others.
+    let with_subject = some(&|said| said.contains("hence a public page for it"));
+    let with_fields = some(&|said| said.contains("then perhaps the"));
+    let with_aside = some(&|said| said.contains("leave him to it") || said.contains("in spring, with"));
+    for (what, count) in [("subject", with_subject), ("fields", with_fields), ("aside", with_aside)] {
+        assert!((1..=40).contains(&count), "{what}: {count}");
+    }
+    let kinds: BTreeSet<&str> = intents.iter().map(|intent| intent.kind.as_str()).collect();
+    for kind in kinds {
+        let wordings = intents.iter().filter(|it| it.kind == kind).map(|it| it.wording).collect::<Vec<_>>();
+        let distinct: BTreeSet<usize> = wordings.iter().copied().collect();
+        assert!(
+            distinct.len() * 100 >= wordings.len() * 95,
+            "{kind}: {} of {}",
+            distinct.len(),
+            wordings.len()
+        );
+    }
 }
 
 #[test]
