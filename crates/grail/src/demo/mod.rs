@@ -28,8 +28,8 @@ use crate::table::Table;
 
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
-/// So many of ten lessons are for the first phase, where there are more.
-const FIRST_SHARE: usize = 8;
+/// One of so many lessons is kept for daily work with a phase, where there are more than one.
+const LATER_SHARE: usize = 7;
 /// So many examples make a step of training.
 const IN_A_STEP: &str = "2";
 /// What is asked before and after.
@@ -153,12 +153,12 @@ fn full(model: &str, arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Resu
     let mut intents = curriculum()?;
     intents.truncate(arguments.lessons);
     let phases = usize::try_from(arguments.phases)?;
-    let first = if phases > 1 { intents.len() * FIRST_SHARE / 10 } else { intents.len() };
-    let (first, later) = intents.split_at(first);
+    let later = if phases > 1 { intents.len() / LATER_SHARE } else { 0 };
+    let (first, later) = intents.split_at(intents.len() - later);
     lessons::teach(show, first)?;
     // Sentences are what is hard: more are read in the same time if only some answers are learned whole, and of the others the first lines. The
     // more there are, the smaller is the share that shows all there is to the rest.
-    let whole_every = (intents.len() / 800).clamp(2, 4).to_string();
+    let whole_every = (intents.len() / 700).clamp(2, 4).to_string();
     let mut asked = turn(show, arguments, model, None, &whole_every)?;
     let share = later.len().div_ceil((phases - 1).max(1)).max(1);
     for (number, intents) in later.chunks(share).enumerate() {
