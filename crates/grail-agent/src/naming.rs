@@ -2,8 +2,8 @@
 //! `LawyerService`, and no rule can know that it is wrong.
 //!
 //! A name that the request has as code has it, such as `KioskCard`, is certain. In words, a thing is named right before its kind (`a quarrel service`);
-//! that counts if the request names only one so, and if nothing in it speaks for the name that was given. What a name is part of is left to
-//! whoever fills in a template by the first line. Nothing changes if the result would not parse.
+//! that counts if the request names only one so, and if nothing in it speaks for the name that was given. If it was taken for a field, the two
+//! are exchanged. What a name is part of is left to whoever fills in a template by the first line. Nothing changes if the result would not parse.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +29,9 @@ const LEADING: &str = "for of about around concerning on can that";
 /// Kinds that people call by other words as well.
 const PAGES: [&str; 3] = ["view", "page", "screen"];
 
+/// How words of a name are joined, and what stands for the name while it is exchanged with another: nobody's letters.
+const EXCHANGED: [(&str, &str); 3] = [("_", "\u{e000}"), ("-", "\u{e001}"), (" ", "\u{e002}")];
+
 /// How many words a thing may stand before its kind to be spoken for, and how many behind it.
 const BEFORE: usize = 3;
 const BEHIND: usize = 5;
@@ -42,10 +45,20 @@ pub(crate) fn call_as_said(request: &str, code: &str) -> Option<String> {
         let capitalised: Vec<String> = name.iter().map(|word| capitalised(word)).collect();
         [capitalised.concat(), capitalised.join(" "), name.join("_"), name.join("-"), name.join(" ")]
     };
-    let renamed = forms(&wrong)
-        .iter()
-        .zip(forms(&right))
-        .fold(code.to_owned(), |code, (wrong, right)| replace_whole(&code, wrong, &right));
+    let rename = |code: String| {
+        let forms = forms(&wrong).into_iter().zip(forms(&right));
+        forms.fold(code, |code, (wrong, right)| replace_whole(&code, &wrong, &right))
+    };
+    let (field, thing) = (&right[..right.len() - 1], &wrong[..wrong.len() - 1]);
+    let renamed = if given.fields.contains(field) && !given.fields.contains(thing) {
+        // Each was taken for the other.
+        let put_aside = EXCHANGED
+            .iter()
+            .fold(code.to_owned(), |code, (joint, mark)| replace_whole(&code, &field.join(joint), mark));
+        EXCHANGED.iter().fold(rename(put_aside), |code, (joint, mark)| code.replace(mark, &thing.join(joint)))
+    } else {
+        rename(code.to_owned())
+    };
     parse_module(Source::from_text(renamed.as_str())).is_valid().then_some(renamed)
 }
 
@@ -255,6 +268,14 @@ mod tests {
         ] {
             assert_eq!(called(request), None, "{request}");
         }
+    }
+
+    #[test]
+    fn a_thing_that_was_taken_for_a_field_is_exchanged_with_it() {
+        let code = "\"\"\"ASGI middleware WatchwordMiddleware with sentinel and garrison.\"\"\"\n\n\nclass WatchwordMiddleware:\n    def __init__(self, *, sentinel: str, garrison: str) -> None:\n        self._sentinel = sentinel\n";
+        let right = "\"\"\"ASGI middleware SentinelMiddleware with watchword and garrison.\"\"\"\n\n\nclass SentinelMiddleware:\n    def __init__(self, *, watchword: str, garrison: str) -> None:\n        self._watchword = watchword\n";
+        let request = "Let the sentinel middleware stamp the watchword and the garrison onto headers.";
+        assert_eq!(call_as_said(request, code).as_deref(), Some(right));
     }
 
     #[test]
