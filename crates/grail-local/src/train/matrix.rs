@@ -77,15 +77,6 @@ impl Matrix {
         self.tensor.inplace_op1(&ChangeRows { columns: self.columns, change })
     }
 
-    /// A copy of some rows, in the order in which they are named.
-    pub(super) fn rows_at(&self, rows: &[usize]) -> Result<Matrix> {
-        let values = self.values()?;
-        Matrix::from_rows(rows.len(), self.columns, |row, into| {
-            let first = rows[row] * self.columns;
-            into.copy_from_slice(&values[first..first + self.columns]);
-        })
-    }
-
     /// Rows made from their number, in parallel.
     pub(super) fn from_rows(
         rows: usize,

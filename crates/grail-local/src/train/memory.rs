@@ -8,8 +8,8 @@ const FLOAT: usize = size_of::<f32>();
 /// The program itself, its tokenizer, buffers of products.
 const REST: usize = 150 << 20;
 
-/// The most bytes that a run takes when at most `rows` rows go through the network at once.
-pub fn needed(config: &Config, shape_of: (usize, Option<usize>), rows: usize) -> u64 {
+/// The most bytes that a run takes when so many items go through the network at once, with at most `rows` rows each.
+pub fn needed(config: &Config, shape_of: (usize, Option<usize>), at_once: usize, rows: usize) -> u64 {
     let (rank, layers) = shape_of;
     let shape = Shape::new(config, rank, 1.0, layers);
     let attention = (config.heads + 2 * config.kv_heads) * config.head_dim;
@@ -19,14 +19,15 @@ pub fn needed(config: &Config, shape_of: (usize, Option<usize>), rows: usize) ->
         2 * config.hidden + config.heads * config.head_dim + attention + projected + 2 * config.ffn + low;
     // Beside what is kept, one layer on its way back.
     let passing = 5 * config.hidden + 2 * attention + 5 * config.ffn;
+    let of_each = shape.parameters()
+        + rows * (shape.layers * kept + passing + 2 * config.hidden)
+        + OUTPUT_ROWS.min(rows) * config.vocab;
     let numbers = config.parameters() as usize
         // While it is read, the embedding is there in several forms.
         + 2 * config.vocab * config.hidden
         // Weights, gradients, two moments, and a copy of one layer.
         + 5 * shape.parameters()
-        + rows * (shape.layers * kept + passing)
-        + OUTPUT_ROWS * config.vocab
-        + rows * 2 * config.hidden;
+        + at_once * of_each;
     (numbers * FLOAT + REST) as u64
 }
 

@@ -4,7 +4,6 @@
 //! For every counted prediction the way forwards gives its loss and the gradient of this very loss. How much each of them matters (weights
 //! of examples, comparisons of whole answers) is decided afterwards and multiplied in on the way back.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use candle_core::Result;
@@ -52,36 +51,6 @@ struct LayerTrace {
     low: [Matrix; 4],
 }
 
-impl Trace {
-    /// What is there of some of the sequences, as if no others had been there.
-    fn only(self, sequences: &Sequences, kept: &[usize]) -> Result<Trace> {
-        let rows: Vec<usize> = kept.iter().flat_map(|sequence| sequences.range(*sequence)).collect();
-        let answers: Vec<usize> =
-            kept.iter().flat_map(|sequence| sequences.answer_ranges[*sequence].clone()).collect();
-        Ok(Trace {
-            losses: answers.iter().map(|answer| self.losses[*answer]).collect(),
-            layers: self.layers.into_iter().map(|layer| layer.rows_at(&rows)).collect::<Result<_>>()?,
-            last: self.last.rows_at(&rows)?,
-            output_gradient: self.output_gradient.map(|gradient| gradient.rows_at(&answers)).transpose()?,
-        })
-    }
-}
-
-impl LayerTrace {
-    fn rows_at(self, rows: &[usize]) -> Result<LayerTrace> {
-        let [first, second, third, fourth] = &self.low;
-        Ok(LayerTrace {
-            input: self.input.rows_at(rows)?,
-            projected: self.projected.map(|projected| projected.rows_at(rows)).transpose()?,
-            rotated: self.rotated.rows_at(rows)?,
-            attended: self.attended.rows_at(rows)?,
-            between: self.between.rows_at(rows)?,
-            mlp_in: self.mlp_in.rows_at(rows)?,
-            low: [first.rows_at(rows)?, second.rows_at(rows)?, third.rows_at(rows)?, fourth.rows_at(rows)?],
-        })
-    }
-}
-
 impl Network {
     pub(super) fn new(base: Base, longest: usize) -> Network {
         let frequencies = base.config.inverse_frequencies();
@@ -114,19 +83,6 @@ impl Network {
         importance: &[f32],
         gradients: &mut Numbers,
     ) -> Result<()> {
-        let counts = |answer: &Range<usize>| importance[answer.clone()].iter().any(|one| *one != 0.0);
-        let kept: Vec<usize> =
-            (0..sequences.count()).filter(|index| counts(&sequences.answer_ranges[*index])).collect();
-        // Nothing is learned where nothing counts, and the way back is half of the work.
-        if kept.len() < sequences.count() {
-            if kept.is_empty() {
-                return Ok(());
-            }
-            let answers = kept.iter().flat_map(|index| sequences.answer_ranges[*index].clone());
-            let importance: Vec<f32> = answers.map(|answer| importance[answer]).collect();
-            let trace = trace.only(sequences, &kept)?;
-            return self.backward(adapter, &sequences.only(&kept), trace, &importance, gradients);
-        }
         let Some(output_gradient) = trace.output_gradient else { return Ok(()) };
         let mut gradient = self.last_norm_gradient(sequences, &trace.last, &output_gradient, importance)?;
         drop(output_gradient);

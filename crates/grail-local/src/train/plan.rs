@@ -1,4 +1,4 @@
-//! What each stage learns from, step by step: which examples, whether whole, and in which parts they go through the network.
+//! What each stage learns from, step by step: which examples, and whether whole.
 
 use super::data::{Loaded, Pair, Weighted};
 use super::objective;
@@ -7,10 +7,6 @@ use super::random::Random;
 use super::run::Stage;
 use super::sequences::Sample;
 use super::settings::Settings;
-
-/// Rows that go through the network at once, unless one sequence has more. A step of more rows is done in parts, which changes nothing but
-/// the memory it takes.
-pub(super) const ROWS_AT_ONCE: usize = 768;
 
 /// One stage: what it learns from, and for how long.
 pub(super) struct Plan {
@@ -126,15 +122,18 @@ impl Batches {
         }
     }
 
-    pub(super) fn parts(&self, chosen: &[Choice]) -> Vec<Part<'_>> {
-        match self {
+    pub(super) fn items(&self, chosen: &[Choice]) -> Vec<Item<'_>> {
+        let item = |choice: &Choice| match self {
             Batches::Examples { whole, beginnings } => {
-                parts(chosen.iter().map(|choice| choice.of(whole, beginnings)), |sample| vec![sample])
+                let example = choice.of(whole, beginnings);
+                Item { samples: vec![&example.item], weight: example.weight }
             }
-            Batches::Preferences(items) => parts(chosen.iter().map(|choice| &items[choice.index]), |pair| {
-                vec![&pair.chosen, &pair.rejected]
-            }),
-        }
+            Batches::Preferences(pairs) => {
+                let Weighted { item: pair, weight } = &pairs[choice.index];
+                Item { samples: vec![&pair.chosen, &pair.rejected], weight: *weight }
+            }
+        };
+        chosen.iter().map(item).collect()
     }
 }
 
@@ -148,33 +147,10 @@ impl Choice {
     }
 }
 
-/// Items that go through the network at once.
-#[derive(Default)]
-pub(super) struct Part<'a> {
+/// What goes through the network at once: an example, or the two answers of a pair.
+pub(super) struct Item<'a> {
     pub(super) samples: Vec<&'a Sample>,
-    pub(super) weights: Vec<f32>,
-}
-
-pub(super) fn parts<'a, T: 'a>(
-    items: impl IntoIterator<Item = &'a Weighted<T>>,
-    samples: impl Fn(&'a T) -> Vec<&'a Sample>,
-) -> Vec<Part<'a>> {
-    let mut parts: Vec<Part> = vec![];
-    let mut rows = usize::MAX;
-    for item in items {
-        let samples = samples(&item.item);
-        let more: usize = samples.iter().map(|sample| sample.rows()).sum();
-        if rows.saturating_add(more) > ROWS_AT_ONCE || parts.is_empty() {
-            parts.push(Part::default());
-            rows = 0;
-        }
-        rows += more;
-        if let Some(part) = parts.last_mut() {
-            part.samples.extend(samples);
-            part.weights.push(item.weight);
-        }
-    }
-    parts
+    pub(super) weight: f32,
 }
 
 /// The items of a step. Every round over all items is shuffled anew; a step may take the end of one round and the beginning of the next. Whole

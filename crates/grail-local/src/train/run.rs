@@ -1,22 +1,24 @@
 //! A training run from its settings to its adapter.
 
+use std::f32::consts::LN_2;
 use std::fs;
 use std::io::Write;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use rayon::prelude::*;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::adapter::{Adapter, Shape};
+use super::adapter::{Adapter, Numbers, Shape};
 use super::base::Base;
 use super::checkpoint::{self, State};
 use super::data::{Encoder, Loaded, Weighted};
+use super::kernels;
 use super::network::Network;
 use super::objective::{self, Objective};
 use super::optimizer::{Optimizer, clip};
-use super::plan::{Batches, Plan, ROWS_AT_ONCE, chosen, parts, plan};
+use super::plan::{Batches, Item, Plan, chosen, plan};
 use super::sequences::{Sample, Sequences};
 use super::settings::Settings;
 use super::{memory, unusable};
@@ -83,6 +85,8 @@ pub enum Event {
         step: usize,
         path: PathBuf,
         valid_loss: Option<f64>,
+        /// The share of validation examples that would be answered word for word.
+        valid_exact: Option<f64>,
     },
     Done(Summary),
 }
@@ -132,6 +136,14 @@ struct Done {
     tokens: u64,
 }
 
+/// What examples come to that are never learned.
+#[derive(Clone, Copy)]
+struct Validated {
+    loss: f64,
+    /// The share of those in which every right token is likelier than all others together, so that likeliest answers are word for word these.
+    exact: f64,
+}
+
 impl<'a> Run<'a> {
     fn prepare(
         settings: &'a Settings,
@@ -177,8 +189,12 @@ impl<'a> Run<'a> {
         let stages = plan(settings, examples, pairs);
 
         let longest = longest(&stages, &valid);
-        let rows = longest.max(ROWS_AT_ONCE.min(longest * settings.batch_size * 2));
-        let needed = memory::needed(weights.config(), (settings.rank, settings.layers), rows);
+        // An example each, or the two answers of a pair.
+        let of_each =
+            if stages.iter().any(|plan| plan.batches.stage() == Stage::Preferences) { 2 } else { 1 };
+        let at_once = threads.min(settings.batch_size);
+        let shape_of = (settings.rank, settings.layers);
+        let needed = memory::needed(weights.config(), shape_of, at_once, longest * of_each);
         if let Some(available) =
             settings.memory.or_else(memory::available).filter(|available| *available < needed)
         {
@@ -269,8 +285,10 @@ impl<'a> Run<'a> {
             if self.state.step.is_multiple_of(every) || self.state.step == total {
                 let path =
                     checkpoint::save(&self.settings.output, &self.adapter, &self.optimizer, &self.state)?;
-                valid_loss = self.valid_loss()?;
-                self.event(&Event::Checkpoint { step: self.state.step, path, valid_loss })?;
+                let valid = self.validate()?;
+                valid_loss = valid.map(|valid| valid.loss);
+                let valid_exact = valid.map(|valid| valid.exact);
+                self.event(&Event::Checkpoint { step: self.state.step, path, valid_loss, valid_exact })?;
             }
         }
         checkpoint::write_mlx(&self.settings.output, &self.adapter)?;
@@ -296,35 +314,24 @@ impl<'a> Run<'a> {
             *optimizer = Optimizer::new(adapter.zeros(), settings.weight_decay);
         }
         let chosen = chosen(plan.batches.len(), settings, step, plan.first_step);
-        let parts = plan.batches.parts(&chosen);
         let total: f64 = plan.batches.total(&chosen);
         let mut gradients = adapter.zeros();
         let (mut loss, mut tokens, mut known) = (0.0, 0, 0);
-        for part in parts {
-            let sequences = Sequences::of(part.samples);
-            let trace = network.forward(adapter, &sequences)?;
-            let Objective { loss: part_loss, mut importance } = match plan.batches {
-                Batches::Examples { .. } => {
-                    objective::examples(&trace.losses, &sequences.answer_ranges, &part.weights, total)
+        // Each on its way for itself: waiting for each other after every product would cost a third of the time. Whoever is done helps the others with
+        // theirs. Sums are made in the order of the items, so that chance has no part in them.
+        for items in plan.batches.items(&chosen).chunks(rayon::current_num_threads()) {
+            let learned: Vec<Learned> = items
+                .par_iter()
+                .map(|item| learn(network, adapter, plan, settings, item, total))
+                .collect::<Result<_>>()?;
+            for learned in learned {
+                loss += learned.loss;
+                tokens += learned.tokens;
+                known += usize::from(learned.is_known);
+                for (into, more) in gradients.iter_mut().zip(learned.gradients.iter().flatten()) {
+                    kernels::add_scaled(into, 1.0, more);
                 }
-                Batches::Preferences(_) => objective::pairs(
-                    &trace.losses,
-                    &sequences.answer_ranges,
-                    &part.weights,
-                    total,
-                    settings.preference_weight,
-                ),
-            };
-            loss += part_loss;
-            tokens += sequences.rows() as u64;
-            if let Some(usual_total) = plan.usual_total {
-                importance.iter_mut().for_each(|one| *one *= (total / usual_total) as f32);
             }
-            // Pairs are compared, and never known.
-            if let Batches::Examples { .. } = plan.batches {
-                known += forget_known(&trace.losses, &sequences, settings.known_loss, &mut importance);
-            }
-            network.backward(adapter, &sequences, trace, &importance, &mut gradients)?;
         }
         let gradient_norm = clip(&mut gradients, settings.clip);
         if !loss.is_finite() || !gradient_norm.is_finite() {
@@ -338,19 +345,23 @@ impl<'a> Run<'a> {
         Ok(Done { loss, known, learning_rate, gradient_norm, tokens })
     }
 
-    /// The loss of the examples that are never learned, by the same formula as that of a step.
-    fn valid_loss(&self) -> Result<Option<f64>> {
+    /// What the examples come to that are never learned; the loss by the same formula as that of a step.
+    fn validate(&self) -> Result<Option<Validated>> {
         if self.valid.is_empty() {
             return Ok(None);
         }
         let total = objective::example_total(self.valid.iter().map(|one| (&one.item, one.weight)));
-        let mut loss = 0.0;
-        for part in parts(&self.valid, |sample| vec![sample]) {
-            let sequences = Sequences::of(part.samples);
-            let losses = self.network.losses(&self.adapter, &sequences)?;
-            loss += objective::examples(&losses, &sequences.answer_ranges, &part.weights, total).loss;
-        }
-        Ok(Some(loss))
+        let (network, adapter) = (&self.network, &self.adapter);
+        let asked = self.valid.par_iter().map(|Weighted { item, weight }| {
+            let losses = network.losses(adapter, &Sequences::of([item]))?;
+            let is_exact = losses.iter().all(|loss| *loss < LN_2);
+            let whole = 0..losses.len();
+            Ok((objective::examples(&losses, &[whole], &[*weight], total).loss, is_exact))
+        });
+        let asked: Vec<(f64, bool)> = asked.collect::<Result<_>>()?;
+        let loss = asked.iter().map(|(loss, _)| loss).sum();
+        let exact = asked.iter().filter(|(_, is_exact)| *is_exact).count();
+        Ok(Some(Validated { loss, exact: exact as f64 / self.valid.len() as f64 }))
     }
 
     fn event(&mut self, event: &Event) -> Result<()> {
@@ -364,12 +375,48 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Takes the importance from answers that are known, and says how many they are.
-fn forget_known(losses: &[f32], sequences: &Sequences, known_loss: f64, importance: &mut [f32]) -> usize {
-    let is_known =
-        |answer: &&Range<usize>| losses[(*answer).clone()].iter().all(|loss| f64::from(*loss) <= known_loss);
-    let known = sequences.answer_ranges.iter().filter(|_| known_loss > 0.0).filter(is_known);
-    known.map(|answer| importance[answer.clone()].fill(0.0)).count()
+/// What one item of a step comes to.
+struct Learned {
+    loss: f64,
+    tokens: u64,
+    /// Nothing is learned from what is known: it has no gradients.
+    is_known: bool,
+    gradients: Option<Numbers>,
+}
+
+fn learn(
+    network: &Network,
+    adapter: &Adapter,
+    plan: &Plan,
+    settings: &Settings,
+    item: &Item<'_>,
+    total: f64,
+) -> Result<Learned> {
+    let sequences = Sequences::of(item.samples.iter().copied());
+    let trace = network.forward(adapter, &sequences)?;
+    let (answers, weight) = (&sequences.answer_ranges, item.weight);
+    let (Objective { loss, mut importance }, is_known) = match plan.batches {
+        Batches::Examples { .. } => {
+            let is_known = |loss: &f32| f64::from(*loss) <= settings.known_loss;
+            let is_known = settings.known_loss > 0.0 && trace.losses.iter().all(is_known);
+            (objective::examples(&trace.losses, answers, &[weight], total), is_known)
+        }
+        // Pairs are compared, and never known.
+        Batches::Preferences(_) => {
+            let comparison = settings.preference_weight;
+            (objective::pairs(&trace.losses, answers, &[weight], total, comparison), false)
+        }
+    };
+    let tokens = sequences.rows() as u64;
+    if is_known {
+        return Ok(Learned { loss, tokens, is_known, gradients: None });
+    }
+    if let Some(usual_total) = plan.usual_total {
+        importance.iter_mut().for_each(|one| *one *= (total / usual_total) as f32);
+    }
+    let mut gradients = adapter.zeros();
+    network.backward(adapter, &sequences, trace, &importance, &mut gradients)?;
+    Ok(Learned { loss, tokens, is_known, gradients: Some(gradients) })
 }
 
 fn left_out<T>(loaded: Option<&Loaded<T>>) -> (usize, usize) {

@@ -69,20 +69,6 @@ impl Sequences {
         all
     }
 
-    /// Some of them, in the order in which they are named.
-    pub(super) fn only(&self, kept: &[usize]) -> Sequences {
-        let samples: Vec<Sample> = kept.iter().map(|sequence| self.sample(*sequence)).collect();
-        Sequences::of(&samples)
-    }
-
-    fn sample(&self, sequence: usize) -> Sample {
-        let (rows, answers) = (self.range(sequence), &self.answers[self.answer_ranges[sequence].clone()]);
-        let asked = answers.first().map_or(rows.end, |(row, _)| row + 1);
-        let tokens = self.inputs[rows.start..asked].iter().chain(answers.iter().map(|(_, token)| token));
-        let tokens: Vec<u32> = tokens.copied().collect();
-        Sample { opening_end: tokens.len(), tokens, answer: asked - rows.start }
-    }
-
     pub(super) fn count(&self) -> usize {
         self.ranges.len()
     }
