@@ -346,6 +346,7 @@ fn no_answer(failure: &str) -> grail_flywheel::event::Problem {
 fn asking(arm: ArmOf<'_>, settings: &EvaluateSettings) -> Asking {
     Asking {
         system_prompt: arm.contender.form.system_prompt.clone(),
+        readings: arm.contender.form.readings,
         max_tokens: settings.max_tokens,
         temperature: rounded(settings.temperature),
         retries: settings.retries,

@@ -5,6 +5,7 @@ use grail_agent::generate::{Company, GenerateSettings, Generation, answer_in_sha
 use grail_agent::models::ChosenModel;
 use grail_agent::{AgentError, Mode, Prices};
 use grail_flywheel::EventKind;
+use grail_flywheel::dataset::chat::said_once;
 use grail_flywheel::dataset::{ChatForm, SYSTEM_PROMPT};
 use grail_model::{FinishReason, Role, Scripted, Step};
 use grail_rules::Layer;
@@ -54,7 +55,7 @@ async fn the_question_is_the_one_of_training_and_the_answer_is_the_file() {
     let asked = &model.asked()[0];
     let said: Vec<(Role, &str)> =
         asked.messages.iter().map(|message| (message.role, message.content.as_str())).collect();
-    assert_eq!(said, [(Role::System, SYSTEM_PROMPT), (Role::User, "a mail service")]);
+    assert_eq!(said, [(Role::System, SYSTEM_PROMPT), (Role::User, "a mail service\n\na mail service")]);
     assert!(asked.tools.is_empty());
 }
 
@@ -67,7 +68,7 @@ async fn what_is_left_to_mend_is_the_next_message_and_only_the_last_answer_is_re
     assert_eq!(proposal.retries, 2);
     let last: Vec<String> = model.asked()[2].messages.iter().map(|message| message.content.clone()).collect();
     assert_eq!(last.len(), 4);
-    assert_eq!(last[1], "a mail service");
+    assert_eq!(last[1], "a mail service\n\na mail service");
     assert_eq!(last[2], format!("```python\n{worse}```"));
     assert!(last[3].starts_with("That does not pass yet:\n- line 1: "), "{}", last[3]);
     let kinds: Vec<&str> = sample.events.events().iter().map(|event| event.kind.name()).collect::<Vec<_>>();
@@ -113,7 +114,7 @@ async fn a_correction_becomes_part_of_the_request_as_it_is_learned() {
     assert!(corrected.files[0].after.as_deref().unwrap().contains("def deliver"));
     let asked = model.asked();
     assert_eq!(asked[1].messages.len(), 2);
-    assert_eq!(asked[1].messages[1].content, "a mail service\n\nno, I meant `deliver`");
+    assert_eq!(said_once(&asked[1].messages[1].content), "a mail service\n\nno, I meant `deliver`");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::stream;
 use grail_agent::evaluate::Contender;
 use grail_agent::template_model;
+use grail_flywheel::dataset::chat::said_once;
 use grail_flywheel::suite::{Checks, Suite, SuitePrompt};
 use grail_model::template::Surroundings;
 use grail_model::{ChatEvent, ChatRequest, ChatStream, Finish, FinishReason, Model, ModelError, Role, Usage};
@@ -95,7 +96,7 @@ impl Model for Pupil {
     fn chat<'m>(&'m self, request: &'m ChatRequest) -> ChatStream<'m> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let first = request.messages.iter().find(|message| message.role == Role::User).unwrap();
-        let (id, right) = &self.right[&first.content];
+        let (id, right) = &self.right[said_once(&first.content)];
         let text = match (self.knows)(id, request) {
             Say::Right => format!("```python\n{right}```\n"),
             Say::Then(more) => format!("```python\n{right}{more}```\n"),

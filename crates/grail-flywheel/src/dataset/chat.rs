@@ -13,6 +13,16 @@ use crate::example::Example;
 /// What a model is told first. Short: what it must know is what it is to learn.
 pub const SYSTEM_PROMPT: &str = "Write Python in this project's dialect: one whole file in a fenced block.";
 
+/// How often a request is said. Whoever reads from left to right, as models do, knows only at its end what to look for; a small one that reads it twice
+/// finds more of it.
+pub const READINGS: u8 = 2;
+
+/// More is a waste.
+pub const MOST_READINGS: u8 = 3;
+
+/// What stands between two times.
+const BETWEEN: &str = "\n\n";
+
 /// How turns are laid out where a layout is plain text.
 pub const CHAT_TEMPLATE: &str = "chatml";
 
@@ -42,11 +52,27 @@ const MARKERS: [&str; 14] = [
 pub struct ChatForm {
     pub system_prompt: String,
     pub chat_template: String,
+    /// How often a request is said.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub readings: u8,
+}
+
+/// What is not said of datasets that were made before it was counted.
+fn once() -> u8 {
+    1
+}
+
+fn is_once(readings: &u8) -> bool {
+    *readings == once()
 }
 
 impl Default for ChatForm {
     fn default() -> Self {
-        Self { system_prompt: SYSTEM_PROMPT.to_owned(), chat_template: CHAT_TEMPLATE.to_owned() }
+        Self {
+            system_prompt: SYSTEM_PROMPT.to_owned(),
+            chat_template: CHAT_TEMPLATE.to_owned(),
+            readings: READINGS,
+        }
     }
 }
 
@@ -81,7 +107,12 @@ impl Message {
 impl ChatForm {
     /// A request of which nothing else is known, as a model is asked when it is used: the same turns as those it was trained on.
     pub fn question(&self, request: &str) -> Vec<Message> {
-        vec![Message::new("system", self.system_prompt.as_str()), Message::new("user", request.trim())]
+        vec![Message::new("system", self.system_prompt.as_str()), Message::new("user", self.said(request))]
+    }
+
+    /// A request as often as it is read.
+    fn said(&self, request: &str) -> String {
+        vec![request.trim(); usize::from(self.readings)].join(BETWEEN)
     }
 
     /// The same form with more to know before every request. No model is trained in it: it is what training is compared with.
@@ -100,7 +131,11 @@ impl ChatForm {
                 push(&mut messages, role, &turn.text);
             }
         }
-        push(&mut messages, "user", &request(example));
+        if let Some(context) = example.context.as_deref().map(str::trim).filter(|context| !context.is_empty())
+        {
+            push(&mut messages, "user", &format!("Context:\n{context}"));
+        }
+        push(&mut messages, "user", &self.said(&example.request));
         messages
     }
 
@@ -119,6 +154,15 @@ impl ChatForm {
         let rejected = example.rejected.as_deref()?;
         Some(Message::new("assistant", answer_text(example, rejected)))
     }
+}
+
+/// A request without what was said again: what a form has repeated comes back as it was.
+pub fn said_once(request: &str) -> &str {
+    let first = |times: usize| {
+        let once = request.get(..(request.len() + BETWEEN.len()) / times)?.strip_suffix(BETWEEN)?;
+        (!once.is_empty() && vec![once; times].join(BETWEEN) == request).then_some(once)
+    };
+    (2..=usize::from(MOST_READINGS)).find_map(first).unwrap_or(request)
 }
 
 /// Why a text cannot be said within a turn.
@@ -208,13 +252,6 @@ pub fn estimate_tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
 }
 
-fn request(example: &Example) -> String {
-    match example.context.as_deref().map(str::trim).filter(|context| !context.is_empty()) {
-        Some(context) => format!("Context:\n{context}\n\n{}", example.request.trim()),
-        None => example.request.trim().to_owned(),
-    }
-}
-
 fn push(messages: &mut Vec<Message>, role: &'static str, text: &str) {
     match messages.last_mut().filter(|last| last.role == role) {
         Some(last) => {
@@ -256,6 +293,17 @@ fn is_program(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_form_says_again_is_known_as_one_request() {
+        for readings in 1..=MOST_READINGS {
+            let form = ChatForm { readings, ..ChatForm::default() };
+            assert_eq!(said_once(&form.said("Add a täg.\n\nNow.")), "Add a täg.\n\nNow.");
+        }
+        for other in ["", "\n\n", "a\n\nb", "a\n\na "] {
+            assert_eq!(said_once(other), other);
+        }
+    }
 
     #[test]
     fn code_is_fenced_beyond_the_fences_it_holds() {

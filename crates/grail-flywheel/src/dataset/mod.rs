@@ -12,7 +12,7 @@ pub mod manifest;
 pub mod review;
 pub mod store;
 
-pub use chat::{CHAT_TEMPLATE, ChatForm, Message, SYSTEM_PROMPT};
+pub use chat::{CHAT_TEMPLATE, ChatForm, MOST_READINGS, Message, SYSTEM_PROMPT};
 pub use held_out::{held_out_file, remember_held_out};
 pub use manifest::Manifest;
 pub use store::{Dataset, Draft, Dropped, Frozen, freeze, list_datasets, open_dataset};

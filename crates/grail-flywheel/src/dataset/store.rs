@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::chat::{ChatForm, check_form, check_system_prompt};
+use super::chat::{ChatForm, MOST_READINGS, check_form, check_system_prompt};
 use super::manifest::{
     Counts, FileRecord, MANIFEST_FORMAT, Manifest, ReviewCounts, Sources, count_examples, count_licences,
     count_tokens, weigh_examples,
@@ -197,6 +197,10 @@ fn check_draft(draft: &Draft) -> Result<(), FlywheelError> {
             "`{}` is no chat template that is known; `{known}` is",
             draft.form.chat_template
         )));
+    }
+    let readings = draft.form.readings;
+    if !(1..=MOST_READINGS).contains(&readings) {
+        return Err(refuse(format!("a request is said 1 to {MOST_READINGS} times, not {readings}")));
     }
     for example in [&draft.train, &draft.valid, &draft.test].into_iter().flatten() {
         check_form(example)

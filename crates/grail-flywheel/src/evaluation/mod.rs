@@ -97,6 +97,9 @@ pub struct SuiteName {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asking {
     pub system_prompt: String,
+    /// How often each prompt was said; 0 in evaluations that were made before it was counted, which is once.
+    #[serde(default)]
+    pub readings: u8,
     pub max_tokens: u32,
     pub temperature: f64,
     /// How often a wrong answer was sent back with what is wrong.

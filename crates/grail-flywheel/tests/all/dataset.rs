@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use grail_flywheel::dataset::{Draft, freeze, list_datasets, open_dataset};
+use grail_flywheel::dataset::{ChatForm, Draft, freeze, list_datasets, open_dataset};
 use grail_flywheel::event::{Problem, ToolUse};
 use grail_flywheel::example::{Example, ExampleType, Origin, Turn, Weight};
 use serde_json::json;
@@ -89,6 +89,8 @@ pub(crate) fn draft() -> Draft {
         ],
         valid: vec![positive("Add a clock service", "class ClockService:\n    pass\n")],
         test: vec![corrective("Add a cache", "class Cache: ...\n", "class CacheService: ...\n")],
+        // Rows that are easier to read.
+        form: ChatForm { readings: 1, ..ChatForm::default() },
         ..Draft::default()
     }
 }

@@ -121,6 +121,22 @@ fn parquet_has_one_row_an_example() {
 }
 
 #[test]
+fn requests_are_said_as_often_as_the_form_says() {
+    let form = ChatForm::default();
+    let twice = Draft { form: form.clone(), ..draft() };
+    let settings = ExportSettings { repeat: 1.0, batch: 1, ..ExportSettings::new(Layout::TrlDpo) };
+    insta::assert_snapshot!(rows(&settings, &twice, "test.jsonl"), @r#"{"prompt":[{"role":"system","content":"SYSTEM"},{"role":"user","content":"We send mail now."},{"role":"assistant","content":"What shall it do?"},{"role":"user","content":"Context:\nMail goes out once a day.\n\nAdd a cache\n\nAdd a cache"}],"chosen":[{"role":"assistant","content":"```python\nclass CacheService: ...\n```"}],"rejected":[{"role":"assistant","content":"```python\nclass Cache: ...\n```"}]}"#);
+    assert_eq!(form.question(" Add a cache\n")[1].content, "Add a cache\n\nAdd a cache");
+    // What was made before this was counted was said once.
+    let old: ChatForm = serde_json::from_str(r#"{"system_prompt": "S", "chat_template": "chatml"}"#).unwrap();
+    assert_eq!(old.question("Add a cache")[1].content, "Add a cache");
+    let project = tempfile::tempdir().unwrap();
+    let never = Draft { form: ChatForm { readings: 0, ..form }, ..draft() };
+    let refused = freeze(project.path(), &never).unwrap_err().to_string();
+    assert!(refused.contains("a request is said 1 to 3 times, not 0"), "{refused}");
+}
+
+#[test]
 fn the_card_says_whose_it_is_and_how_to_train() {
     let project = tempfile::tempdir().unwrap();
     let output = project.path().join("out");

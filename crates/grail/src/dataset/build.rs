@@ -2,10 +2,10 @@
 
 use clap::Args;
 use grail_flywheel::EventKind;
-use grail_flywheel::dataset::ChatForm;
 use grail_flywheel::dataset::build::{BuildSettings, Built, build};
 use grail_flywheel::dataset::review::ASKED_FIRST;
 use grail_flywheel::dataset::store::short_hash;
+use grail_flywheel::dataset::{ChatForm, MOST_READINGS};
 use serde_json::json;
 
 use super::{Judges, Workshop, show};
@@ -51,6 +51,9 @@ pub struct Arguments {
     /// What every example begins with, instead of Grail's own system prompt
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
+    /// How often every request is said: small models find more in it the second time
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_READINGS)))]
+    pub readings: Option<u8>,
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> anyhow::Result<Exit> {
@@ -117,6 +120,7 @@ impl Arguments {
         if let Some(system_prompt) = &self.system_prompt {
             settings.form = ChatForm { system_prompt: system_prompt.clone(), ..settings.form };
         }
+        settings.form.readings = self.readings.unwrap_or(settings.form.readings);
         Ok(settings)
     }
 }

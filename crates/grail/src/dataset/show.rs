@@ -113,7 +113,14 @@ fn explain(manifest: &Manifest, terminal: &mut Terminal) -> anyhow::Result<()> {
     terminal.line(format_args!("{BOLD}rules{RESET} {packs}"))?;
     terminal
         .line(format_args!("{BOLD}system prompt{RESET} {}", visible_line(&manifest.form.system_prompt)))?;
-    terminal.line(format_args!("{BOLD}chat template{RESET} {}", visible_line(&manifest.form.chat_template)))
+    terminal
+        .line(format_args!("{BOLD}chat template{RESET} {}", visible_line(&manifest.form.chat_template)))?;
+    let times = match manifest.form.readings {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{more} times"),
+    };
+    terminal.line(format_args!("{BOLD}requests{RESET} said {times}"))
 }
 
 /// What was left out, most of it first.

@@ -116,6 +116,7 @@ fn a_dataset_explains_itself() {
     licences 2 MIT
     system prompt Write Python in this project's dialect: one whole file in a fenced block.
     chat template chatml
+    requests said twice
     exit 0
     ");
     let listed = scratch.run(&["dataset", "list"]).replace(&hash[..12], "HASH").replace(at, "AT");

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::dataset::chat::is_forbidden;
+use crate::dataset::chat::{is_forbidden, said_once};
 use crate::event::ToolUse;
 use crate::example::{Example, ExampleType, Origin, Turn, Weight};
 
@@ -135,7 +135,7 @@ impl Conversation {
         rejected: Option<Answer>,
     ) -> Result<(Example, usize), String> {
         let request = match self.turns.pop() {
-            Some((role, request)) if role == "user" => request.text,
+            Some((role, request)) if role == "user" => said_once(&request.text).to_owned(),
             _ => return Err("the message before the answer is not a user's".to_owned()),
         };
         if self.turns.iter().any(|(_, turn)| !turn.calls.is_empty()) {
