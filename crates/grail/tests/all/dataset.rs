@@ -111,7 +111,7 @@ fn a_dataset_explains_itself() {
       multi_tool     0   0 % of the weight
       artifacts: 2 none
       sources: 2 import:theirs
-    tokens about 54 in prompts, 58 in answers, 44 in the longest example
+    tokens about 69 in prompts, 58 in answers, 52 in the longest example
     review 0 accepted, 0 corrected, 0 rejected, 2 waiting
     licences 2 MIT
     system prompt Write Python in this project's dialect: one whole file in a fenced block.

@@ -59,6 +59,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         said = [message["content"] for message in asked["messages"] if message["role"] == "user"][0]
+        # It is said twice, with an empty line between.
+        said = said[: len(said) // 2 - 1]
         known = json.load(open(os.environ["GRAIL_TEST_ANSWERS"])).get(said) if option("--adapter") else None
         text = f"```python\n{known}```" if known else "```python\ndef half("
         with open(os.environ["GRAIL_TEST_ANSWERS"] + ".log", "a") as log:
