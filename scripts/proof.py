@@ -11,7 +11,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = ROOT / "target" / "proof"
+# Runs take hours, and outlive a build folder that is cleaned if somebody says where.
+RUNS = Path(os.environ.get("GRAIL_PROOF", ROOT / "target" / "proof"))
 PAGE = ROOT / "docs" / "proof.md"
 
 
