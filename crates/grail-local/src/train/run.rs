@@ -317,8 +317,8 @@ impl<'a> Run<'a> {
         let total: f64 = plan.batches.total(&chosen);
         let mut gradients = adapter.zeros();
         let (mut loss, mut tokens, mut known) = (0.0, 0, 0);
-        // Each on its way for itself: waiting for each other after every product would cost a third of the time. Whoever is done helps the others with
-        // theirs. Sums are made in the order of the items, so that chance has no part in them.
+        // Each on its way for itself: whoever waited for the others after every product would be idle. Whoever is done helps the others with theirs. Sums
+        // are made in the order of the items, so that chance has no part in them.
         for items in plan.batches.items(&chosen).chunks(rayon::current_num_threads()) {
             let learned: Vec<Learned> = items
                 .par_iter()
