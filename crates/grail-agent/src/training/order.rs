@@ -200,7 +200,7 @@ impl TrainSettings {
         let steps = rows.saturating_mul(rounds).div_ceil(batch_size).clamp(FEWEST_STEPS, MOST_STEPS);
         let first_rate = if trainer == TrainerName::Local { 3e-4 } else { 2e-4 };
         // Whoever goes on is nearly there: long strides would lead away again.
-        let own_rate = if parent.is_some() { first_rate / 2.0 } else { first_rate };
+        let own_rate = if parent.is_some() { first_rate / 3.0 } else { first_rate };
         let measure =
             |wish: Option<u64>, set: Option<u64>, of_parent: Option<u64>| wish.or(of_parent).or(set);
         Self {

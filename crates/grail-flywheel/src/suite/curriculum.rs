@@ -1,8 +1,9 @@
 //! Intents to begin with: what a project could have asked for, so that there is something to learn from before anybody has worked with Grail.
 //!
-//! They are put together from things, fields and wordings in `suites/curriculum.toml`, the same ones every time. People chat before and after they
-//! ask, and write lists in many ways, so the sentences do too. None of them is about a thing of the held-out suite, has one of its sets of fields,
-//! or is worded like it; a test compares them by the measure of the split.
+//! Some are told as they were written, each about a thing of its own and in words of its own (`suites/requests.jsonl`). The others are put together
+//! from things, fields and wordings in `suites/curriculum.toml`, the same ones every time. People chat before and after they ask, and write lists in
+//! many ways, so the sentences do too. None of them is about a thing of the held-out suite, has one of its sets of fields, or is worded like it; a
+//! test compares them by the measure of the split.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,11 @@ const IN_A_ROW: usize = 2;
 const ASIDE: usize = 2;
 /// One of so many that are put together tells its fields first.
 const LEAD: usize = 3;
+/// So many that were written whole come before one that is put together, for as long as there are any: the words around a thing are about its world
+/// there, which nothing that is put together can have.
+const WRITTEN_IN_A_ROW: usize = 3;
 const TEXT: &str = include_str!("../../suites/curriculum.toml");
+const REQUESTS: &str = include_str!("../../suites/requests.jsonl");
 
 /// Something to ask for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -97,25 +102,87 @@ fn some_fields() -> [usize; 2] {
     [2, 4]
 }
 
+/// A request that was written whole, and what is meant by it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRequest {
+    kind: String,
+    thing: String,
+    fields: Vec<String>,
+    /// What fills the kind's own hole, if it has one: the part of a page, the verb of a service, the method and path of a route.
+    choice: Option<String>,
+    prompt: String,
+}
+
 /// All intents, in an order of which every beginning is balanced between the kinds.
 pub fn curriculum() -> Result<Vec<Intent>, FlywheelError> {
-    let written: Written = toml::from_str(TEXT).map_err(|error| {
-        FlywheelError::refused(format!("`curriculum.toml`: {error}"), "this is a fault of Grail's own data")
-    })?;
+    let written: Written = toml::from_str(TEXT).map_err(|error| faulty("curriculum.toml", &error))?;
+    let requests = requests(&written.kinds)?;
     let things: Vec<(&String, &Vec<String>)> = written.things.iter().collect();
-    let mut intents: Vec<(f64, Intent)> = Vec::new();
-    for (place, kind) in written.kinds.iter().enumerate() {
-        for number in 0..kind.count {
-            let when = (number as f64 + 0.5) / kind.count as f64;
-            let serial = Serial { place, number, before: intents.len() };
-            intents.push((when, intent(kind, serial, &things, &written)));
+    let mut before = 0;
+    let made = written.kinds.iter().enumerate().map(|(place, kind)| {
+        let first = before;
+        before += kind.count;
+        let one = |number| intent(kind, Serial { place, number, before: first + number }, &things, &written);
+        (0..kind.count).map(one).collect()
+    });
+    let (mut requests, mut made) = (in_balance(requests).into_iter(), in_balance(made.collect()).into_iter());
+    let mut intents = Vec::new();
+    while requests.len() + made.len() > 0 {
+        intents.extend(requests.by_ref().take(WRITTEN_IN_A_ROW));
+        intents.extend(made.next());
+    }
+    let mut said = BTreeSet::new();
+    intents.retain(|intent: &Intent| said.insert(intent.intent.clone()));
+    Ok(intents)
+}
+
+fn faulty(file: &str, error: &dyn std::fmt::Display) -> FlywheelError {
+    FlywheelError::refused(format!("`{file}`: {error}"), "this is a fault of Grail's own data")
+}
+
+/// Requests that were written whole, for each of the kinds.
+fn requests(kinds: &[WrittenKind]) -> Result<Vec<Vec<Intent>>, FlywheelError> {
+    let mut of_kinds: Vec<Vec<Intent>> = kinds.iter().map(|_| Vec::new()).collect();
+    for line in REQUESTS.lines() {
+        let request: WrittenRequest =
+            serde_json::from_str(line).map_err(|error| faulty("requests.jsonl", &error))?;
+        let place = kinds.iter().position(|kind| kind.kind == request.kind);
+        let place = place.ok_or_else(|| faulty("requests.jsonl", &format!("no kind `{}`", request.kind)))?;
+        let serial = of_kinds[place].len();
+        of_kinds[place].push(request.intent(&kinds[place], serial));
+    }
+    Ok(of_kinds)
+}
+
+impl WrittenRequest {
+    fn intent(self, kind: &WrittenKind, serial: usize) -> Intent {
+        let hole = kind.choices.keys().next().map(String::as_str);
+        let choices = hole.zip(self.choice.as_deref()).into_iter().collect();
+        // What takes nothing but what its path says has nothing to be told.
+        let plain =
+            if self.fields.is_empty() { kind.plain.replace(" with {fields}", "") } else { kind.plain.clone() };
+        Intent {
+            kind: self.kind,
+            plain: worded(&plain, &self.thing, &self.fields, &choices, &Lists::default()),
+            intent: self.prompt,
+            thing: self.thing,
+            fields: self.fields,
+            // Behind the wordings, and behind all that can be put together.
+            wording: kind.wordings.len() + kind.count + serial,
         }
     }
-    // Stable: at the same moment, in the order of the file.
+}
+
+/// All of these in one row, each of them spread evenly over it. At the same moment, in their order.
+fn in_balance(of_kinds: Vec<Vec<Intent>>) -> Vec<Intent> {
+    let mut intents: Vec<(f64, Intent)> = Vec::new();
+    for of_kind in of_kinds {
+        let count = of_kind.len() as f64;
+        intents.extend((0..).zip(of_kind).map(|(number, intent)| ((f64::from(number) + 0.5) / count, intent)));
+    }
     intents.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let mut said = BTreeSet::new();
-    let intents = intents.into_iter().map(|(_, intent)| intent);
-    Ok(intents.filter(|intent| said.insert(intent.intent.clone())).collect())
+    intents.into_iter().map(|(_, intent)| intent).collect()
 }
 
 /// Which intent it is.

@@ -29,7 +29,9 @@ use crate::table::Table;
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
 /// One of so many lessons is kept for daily work with a phase, where there are more than one.
-const LATER_SHARE: usize = 7;
+const LATER_SHARE: usize = 4;
+/// One of so many answers is learned whole by a later phase: it makes few mistakes, and they can be anywhere.
+const LATER_WHOLE: &str = "2";
 /// So many examples make a step of training.
 const IN_A_STEP: &str = "2";
 /// What is asked before and after.
@@ -164,7 +166,7 @@ fn full(model: &str, arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Resu
     for (number, intents) in later.chunks(share).enumerate() {
         let phase = format!("p{}", number + 1);
         lessons::practise(show, intents, &phase)?;
-        asked = turn(show, arguments, model, Some(number + 1), &whole_every)?;
+        asked = turn(show, arguments, model, Some(number + 1), LATER_WHOLE)?;
     }
     show.grail_may_fail(
         "the same sentence again, and now the promoted phase answers",
