@@ -160,8 +160,11 @@ impl WrittenRequest {
         let hole = kind.choices.keys().next().map(String::as_str);
         let choices = hole.zip(self.choice.as_deref()).into_iter().collect();
         // What takes nothing but what its path says has nothing to be told.
-        let plain =
-            if self.fields.is_empty() { kind.plain.replace(" with {fields}", "") } else { kind.plain.clone() };
+        let plain = if self.fields.is_empty() {
+            kind.plain.replace(" with {fields}", "")
+        } else {
+            kind.plain.clone()
+        };
         Intent {
             kind: self.kind,
             plain: worded(&plain, &self.thing, &self.fields, &choices, &Lists::default()),
@@ -179,7 +182,8 @@ fn in_balance(of_kinds: Vec<Vec<Intent>>) -> Vec<Intent> {
     let mut intents: Vec<(f64, Intent)> = Vec::new();
     for of_kind in of_kinds {
         let count = of_kind.len() as f64;
-        intents.extend((0..).zip(of_kind).map(|(number, intent)| ((f64::from(number) + 0.5) / count, intent)));
+        intents
+            .extend((0..).zip(of_kind).map(|(number, intent)| ((f64::from(number) + 0.5) / count, intent)));
     }
     intents.sort_by(|one, other| one.0.total_cmp(&other.0));
     intents.into_iter().map(|(_, intent)| intent).collect()

@@ -164,7 +164,9 @@ fn the_curriculum_is_the_same_every_time_and_balanced_from_its_beginning() {
     // The only braces of what is put together are those of a path, and of attributes in a template.
     let requests: BTreeSet<String> = include_str!("../../suites/requests.jsonl")
         .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["prompt"].as_str().unwrap().to_owned())
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["prompt"].as_str().unwrap().to_owned()
+        })
         .collect();
     for intent in intents.iter().filter(|intent| !requests.contains(&intent.intent)) {
         let names = intent.fields.iter().map(|field| field.replace(' ', "_"));
