@@ -78,8 +78,9 @@ pub fn connect_with(
         // A question that is sent elsewhere would take the key along, and become another kind of request.
         .redirect(Policy::none());
     if is_here(&address) {
-        // A proxy of the environment is for what is far away.
-        client = client.no_proxy();
+        // A proxy of the environment is for what is far away. So is a connection that is kept for the next question: here a new one costs nothing, and
+        // one that was kept may be closed at the very moment it is used.
+        client = client.no_proxy().pool_max_idle_per_host(0);
     }
     let client = client.build().map_err(|error| ModelError::Settings {
         model: settings.model.clone(),

@@ -106,6 +106,32 @@ async fn an_answer_that_stops_midway_is_none() {
 }
 
 #[tokio::test]
+async fn a_connection_that_was_kept_is_not_asked_again() {
+    // It promises to keep its connections, and hangs up as soon as one is used again: what a server does that has just lost its patience.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let body = events_text(&[delta(&json!({"content": "well"})), finish("stop")]);
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut kept = Vec::new();
+        loop {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            let _ = connection.read(&mut [0; 65_536]).await;
+            let _ = connection.write_all(&[head.as_bytes(), &body].concat()).await;
+            kept.push(tokio::spawn(async move { connection.read(&mut [0; 1]).await }));
+        }
+    });
+    let settings = ServerSettings { retries: 0, ..ServerSettings::new(url, "tiny") };
+    let server = connect(&settings).unwrap();
+    for _ in 0..3 {
+        collect(&server, &question("hi"), |_| {}).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn an_empty_answer_is_none() {
     let empty = || Err(ModelError::Empty { model: "tiny".to_owned() });
     assert_eq!(ask(stream(&[json!({"model": "tiny", "choices": []})])).await, empty());
