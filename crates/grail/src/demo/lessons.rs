@@ -181,7 +181,9 @@ async fn practice(
     teacher: (&Teacher<'_>, &ChosenModel),
 ) -> anyhow::Result<Came> {
     let unheard = open_workspace_in(&workspace.project.root, |_| Arc::new(NoEvents))?;
-    let right = make(&unheard.workspace, teacher.0, intent, settings(intent, teacher.1)).await?;
+    let Ok(right) = make(&unheard.workspace, teacher.0, intent, settings(intent, teacher.1)).await else {
+        return Ok(Came::Nothing);
+    };
     if let Ok(made) = make(workspace, pupil.model.as_ref(), intent, settings(intent, pupil)).await {
         if is_as_good(&made, &right) {
             approve(workspace, store, &made)?;
