@@ -212,10 +212,12 @@ fn problem_line(problem: &Problem) -> String {
 }
 
 /// The file in an answer: the longest fenced block that defines something, else the longest; without a fence, the whole answer if it is a
-/// program. A block that nobody closed counts if the model had come to its end.
+/// program. A block that nobody closed counts if the model had come to its end, or if it is no program: strictly it is wrong then, and what it says
+/// of itself may be enough to put it right.
 pub(crate) fn code_of(text: &str, finish: FinishReason) -> Option<String> {
     let (mut blocks, open) = fences(text);
-    blocks.extend(open.filter(|_| finish != FinishReason::Length));
+    let is_program = |code: &str| parse_module(Source::from_text(code)).is_valid();
+    blocks.extend(open.filter(|(_, code)| finish != FinishReason::Length || !is_program(code)));
     let is_python = |language: &str| matches!(language, "python" | "py" | "python3" | "");
     let blocks = blocks.into_iter().filter(|(language, _)| is_python(language)).map(|(_, code)| code);
     let blocks: Vec<String> = blocks.filter(|code| !code.trim().is_empty()).collect();
@@ -224,11 +226,11 @@ pub(crate) fn code_of(text: &str, finish: FinishReason) -> Option<String> {
         of_sort.max_by_key(|code| code.len()).cloned()
     };
     longest(true).or_else(|| longest(false)).or_else(|| {
-        let is_program = finish != FinishReason::Length
+        let is_file = finish != FinishReason::Length
             && !text.contains("```")
-            && parse_module(Source::from_text(text)).is_valid()
+            && is_program(text)
             && first_name(text).is_some();
-        is_program.then(|| text.to_owned())
+        is_file.then(|| text.to_owned())
     })
 }
 
@@ -263,5 +265,20 @@ fn nothing_to_judge(path: &str) -> ArtifactReport {
         layers: vec![layer],
         problems: vec![problem],
         ..ArtifactReport::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cut_off_counts_only_if_it_is_no_program() {
+        let circles = "\"\"\"A kiln view with glaze.\"\"\"\n\n\ndef kiln_view(*, glaze: str, glaze: str, gla";
+        let begun = format!("```python\n{circles}");
+        assert_eq!(code_of(&begun, FinishReason::Length).as_deref(), Some(circles));
+        let whole = "```python\ndef kiln_view() -> str:\n    return ''\n";
+        assert_eq!(code_of(whole, FinishReason::Length), None, "more may have been meant");
+        assert!(code_of(whole, FinishReason::Stop).is_some());
     }
 }

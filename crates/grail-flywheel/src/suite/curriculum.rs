@@ -34,7 +34,7 @@ const ASIDE: usize = 2;
 const LEAD: usize = 3;
 /// So many that were written whole come before one that is put together, for as long as there are any: the words around a thing are about its world
 /// there, which nothing that is put together can have.
-const WRITTEN_IN_A_ROW: usize = 3;
+const WRITTEN_IN_A_ROW: usize = 5;
 const TEXT: &str = include_str!("../../suites/curriculum.toml");
 const REQUESTS: &str = include_str!("../../suites/requests.jsonl");
 

@@ -92,10 +92,12 @@ fn the_quick_suite_is_a_fair_part_of_it() {
 }
 
 #[test]
-fn no_intent_of_the_curriculum_is_near_the_suite() {
+fn no_intent_of_the_curriculum_is_near_a_suite() {
     let intents = curriculum().unwrap();
     assert!(intents.len() >= 10_000, "{}", intents.len());
-    let prompts: Vec<String> = held_out().prompts.into_iter().map(|prompt| prompt.prompt).collect();
+    // What may be looked at is no measure either if it was taught.
+    let suites = [held_out(), open()].into_iter();
+    let prompts: Vec<String> = suites.flat_map(|suite| suite.prompts).map(|prompt| prompt.prompt).collect();
     let examples: Vec<_> = intents.iter().map(|intent| positive(&intent.intent, "x = 1\n")).collect();
     let highest = nearest_held_out(&examples, &prompts)
         .into_iter()

@@ -29,7 +29,7 @@ use crate::table::Table;
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
 /// One of so many lessons is kept for daily work with a phase, where there are more than one.
-const LATER_SHARE: usize = 4;
+const LATER_SHARE: usize = 6;
 /// One of so many answers is learned whole by a later phase: it makes few mistakes, and they can be anywhere.
 const LATER_WHOLE: &str = "2";
 /// So many examples make a step of training.
