@@ -274,7 +274,8 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_counts_only_if_it_is_no_program() {
-        let circles = "\"\"\"A kiln view with glaze.\"\"\"\n\n\ndef kiln_view(*, glaze: str, glaze: str, gla\n";
+        let circles =
+            "\"\"\"A kiln view with glaze.\"\"\"\n\n\ndef kiln_view(*, glaze: str, glaze: str, gla\n";
         let begun = format!("```python\n{}", circles.trim_end());
         assert_eq!(code_of(&begun, FinishReason::Length).as_deref(), Some(circles));
         let whole = "```python\ndef kiln_view() -> str:\n    return ''\n";

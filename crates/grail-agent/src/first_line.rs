@@ -1,6 +1,6 @@
 //! What an answer says of itself. Code of a kind begins with a line that says in plain words what it is: templates write it, and models that have learned
 //! from them do too. Where the code below does not keep to it (a field is missing, a name is given by nobody, a tag is not closed), the line is
-//! taken at its word, and the template of the kind is filled from it.
+//! taken at its word, and the template of the kind is filled from it. Only what it lists is compared with the request (`listing`).
 //!
 //! A line is believed only if it says nothing that the request does not, and no less than the code takes and does. Whether anything has to be put right is
 //! decided by whoever asks: [`is_out_of_joint`] knows what no rule does.
@@ -12,6 +12,7 @@ use grail_flywheel::suite::{Checks, check_code};
 use grail_model::template::Surroundings;
 use grail_rules::ArtifactKind;
 
+use crate::listing::list_as_said;
 use crate::spelling::{given_words, names_nobody_gives, said_words, spell_as_said};
 use crate::templates::{libraries_in_use, template_model};
 use crate::workspace::Workspace;
@@ -22,13 +23,15 @@ pub(crate) const FIRST_LINE: &str = "first-line";
 /// A longer line is no line.
 const MOST_BYTES: usize = 400;
 
-/// The template of the kind, filled from the first line of the code. None if there is no such line, or if it is not to be believed.
+/// The template of the kind, filled from the first line of the code, with fields as the request lists them. None if there is no such line, or if it is not to be believed.
 pub(crate) fn retell(
     workspace: &Workspace,
     kind: &ArtifactKind,
     code: &str,
     request: &str,
 ) -> Option<String> {
+    let listed = list_as_said(request, code);
+    let code = listed.as_deref().unwrap_or(code);
     let line = first_line(code)?;
     let template = kind.template_text.as_deref()?;
     let uses = libraries_in_use(workspace);
@@ -125,7 +128,7 @@ impl<'a> Taken<'a> {
 }
 
 /// What the docstring at the very beginning says, if it is one line. The code below need not be whole.
-fn first_line(code: &str) -> Option<&str> {
+pub(crate) fn first_line(code: &str) -> Option<&str> {
     let (line, _) = code.trim_start().strip_prefix("\"\"\"")?.split_once("\"\"\"")?;
     let line = line.trim();
     (!line.is_empty() && line.len() <= MOST_BYTES && !line.contains('\n')).then_some(line)

@@ -19,6 +19,7 @@ mod first_line;
 pub mod generate;
 pub mod improve;
 pub mod learn;
+mod listing;
 pub mod model_tools;
 pub mod models;
 mod naming;

@@ -41,10 +41,6 @@ pub(crate) fn call_as_said(request: &str, code: &str) -> Option<String> {
     let parsed = parse_module(Source::from_text(code));
     let given = Given::of(&parsed);
     let (wrong, right) = said_by_name(request, &given).or_else(|| said_in_words(request, &given))?;
-    let forms = |name: &[String]| {
-        let capitalised: Vec<String> = name.iter().map(|word| capitalised(word)).collect();
-        [capitalised.concat(), capitalised.join(" "), name.join("_"), name.join("-"), name.join(" ")]
-    };
     let rename = |code: String| {
         let forms = forms(&wrong).into_iter().zip(forms(&right));
         forms.fold(code, |code, (wrong, right)| replace_whole(&code, &wrong, &right))
@@ -60,6 +56,12 @@ pub(crate) fn call_as_said(request: &str, code: &str) -> Option<String> {
         rename(code.to_owned())
     };
     parse_module(Source::from_text(renamed.as_str())).is_valid().then_some(renamed)
+}
+
+/// How a name is written: as a class, a title, a name of Python, in markup, and in words.
+pub(crate) fn forms(name: &[String]) -> [String; 5] {
+    let capitalised: Vec<String> = name.iter().map(|word| capitalised(word)).collect();
+    [capitalised.concat(), capitalised.join(" "), name.join("_"), name.join("-"), name.join(" ")]
 }
 
 /// What a file defines, in words.
@@ -185,7 +187,7 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     items.next().filter(|_| items.next().is_none())
 }
 
-fn is_among(list: &str, word: &str) -> bool {
+pub(crate) fn is_among(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|one| one == word)
 }
 
@@ -194,7 +196,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one == other || is_several(one, other) || is_several(other, one)
 }
 
-fn words_of(name: &str) -> Vec<String> {
+pub(crate) fn words_of(name: &str) -> Vec<String> {
     words(name).map(|(_, word)| word.to_lowercase()).collect()
 }
 
@@ -217,7 +219,7 @@ fn is_page_name(name: &str) -> bool {
 }
 
 /// Replaces a text where it is not part of a longer word.
-fn replace_whole(text: &str, from: &str, to: &str) -> String {
+pub(crate) fn replace_whole(text: &str, from: &str, to: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut end = 0;
     for (start, found) in text.match_indices(from) {

@@ -5,7 +5,7 @@
 //!
 //! That may take half an hour, so a journal of its own says what came of each sentence: none is worked on twice if the demo is broken off.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -207,13 +207,22 @@ async fn practice(
     show_how(workspace, store, intent, teacher, Came::PutRight).await
 }
 
-/// Whether all that the right answer names is in the other one.
+/// Whether somebody who knows the right answer would approve this one: both name the same, no more and no less, and say the same of themselves.
 fn is_as_good(made: &Proposal, right: &Proposal) -> bool {
     let code = |proposal: &Proposal| proposal.files.first().and_then(|file| file.after.clone());
-    match (code(made), code(right).as_deref().and_then(Checks::of_code)) {
-        (Some(code), Some(checks)) => check_code(&checks, &code).is_empty(),
-        _ => false,
-    }
+    let (Some(made), Some(right)) = (code(made), code(right)) else { return false };
+    holds(&made, &right) && holds(&right, &made) && first_words(&made) == first_words(&right)
+}
+
+/// Whether all that the other one names is in the code.
+fn holds(code: &str, other: &str) -> bool {
+    Checks::of_code(other).is_some_and(|checks| check_code(&checks, code).is_empty())
+}
+
+/// What is in the first line, in whatever order.
+fn first_words(code: &str) -> BTreeSet<String> {
+    let words = code.lines().next().unwrap_or_default().split(|one: char| !one.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
 fn settings(intent: &Intent, chosen: &ChosenModel) -> GenerateSettings {

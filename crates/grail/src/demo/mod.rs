@@ -28,10 +28,11 @@ use crate::table::Table;
 
 /// The model that is taught.
 const PUPIL: &str = "smollm2-135m";
-/// One of so many lessons is kept for daily work with a phase, where there are more than one.
-const LATER_SHARE: usize = 6;
+/// So many of so many lessons are kept for daily work with a phase, where there are more than one. Training stirs up what had settled: whoever goes on
+/// with a few hundred examples has not settled again when they are over, and is worse than before.
+const LATER_SHARE: (usize, usize) = (5, 12);
 /// One of so many answers is learned whole by a later phase: it makes few mistakes, and they can be anywhere.
-const LATER_WHOLE: &str = "2";
+const LATER_WHOLE: &str = "3";
 /// So many examples make a step of training.
 const IN_A_STEP: &str = "2";
 /// What is asked before and after.
@@ -155,7 +156,7 @@ fn full(model: &str, arguments: &Arguments, show: &mut Show<'_>) -> anyhow::Resu
     let mut intents = curriculum()?;
     intents.truncate(arguments.lessons);
     let phases = usize::try_from(arguments.phases)?;
-    let later = if phases > 1 { intents.len() / LATER_SHARE } else { 0 };
+    let later = if phases > 1 { intents.len() * LATER_SHARE.0 / LATER_SHARE.1 } else { 0 };
     let (first, later) = intents.split_at(intents.len() - later);
     lessons::teach(show, first)?;
     // Sentences are what is hard: more are read in the same time if only some answers are learned whole, and of the others the first lines. The
