@@ -31,8 +31,8 @@ pub(crate) fn retell(
     request: &str,
 ) -> Option<String> {
     let listed = list_as_said(request, code);
-    let code = listed.as_deref().unwrap_or(code);
-    let line = first_line(code)?;
+    let listed = listed.as_deref().unwrap_or(code);
+    let line = first_line(listed)?;
     let template = kind.template_text.as_deref()?;
     let uses = libraries_in_use(workspace);
     let library = |line: &str| {
@@ -42,7 +42,7 @@ pub(crate) fn retell(
     let surroundings = Surroundings { uses: uses.lines().map(library).collect(), subject: None };
     let told = template_model(workspace).make(line, Some(&kind.name), &surroundings).ok()?.code;
     let told = spell_as_said(request, template, &told).code;
-    (told != code && is_believed(&told, code, template, request)).then_some(told)
+    (told != code && is_believed(&told, listed, template, request)).then_some(told)
 }
 
 /// Whether code is not what its first line says, or does not hold together; `told` is what that line comes to.

@@ -102,7 +102,7 @@ impl<'r> Request<'r> {
     fn only_leads_to(&self, field: &[String], thing: &[String]) -> bool {
         let is_led_to = |place: usize| {
             let before = place.checked_sub(1).map(|before| &self.words[before]);
-            self.gaps[place].ends_with([' ', '\'', '’'])
+            self.gaps[place] == " "
                 && before.is_some_and(|word| is_among(BEFORE_LEADS, word) || thing.last() == Some(word))
         };
         let mut places = self.places(field).peekable();
