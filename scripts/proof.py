@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--suite", default="held-out")
     parser.add_argument("--phases", type=int, default=2)
-    parser.add_argument("--lessons", type=int, default=10_000, help="how many sentences are worked on at most")
+    parser.add_argument("--lessons", type=int, default=5_000, help="how many sentences are worked on at most")
     parser.add_argument("--rounds", type=int, default=1, help="how often a phase sees every example")
     parser.add_argument("--write-only", action="store_true", help="write the page of the runs that are there")
     options = parser.parse_args()
@@ -247,7 +247,7 @@ is about and none of its ways of asking is in any lesson; the group *unseen patt
 
 `strictly right` means: at the first try, the whole file parses, keeps every rule of its kind, has its types where a checker is at hand, and holds
 what its prompt asks for. `after fixes` means: after the safe fixes that Grail's rules know, with names spelled and things called as the prompt has them, and with a file that
-does not pass filled in from its kind's template by what its own first line says. In parentheses are counts and 95 % intervals (Wilson).
+does not pass, or whose first line does not list all that the prompt lists, filled in from its kind's template by that line. In parentheses are counts and 95 % intervals (Wilson).
 
 All who answer, the base too, are held to what Python can be while they write: names in certain places are ones that the answer has given, and words of the prompt are
 preferred to ones that only begin like them (`names.rs` and `said.rs` of `grail-local`). What is about the project is not among it: no rule, no template, no kind.
