@@ -210,8 +210,11 @@ async fn practice(
 /// Whether somebody who knows the right answer would approve this one: both name the same, no more and no less, and say the same of themselves.
 fn is_as_good(made: &Proposal, right: &Proposal) -> bool {
     let code = |proposal: &Proposal| proposal.files.first().and_then(|file| file.after.clone());
-    let (Some(made), Some(right)) = (code(made), code(right)) else { return false };
-    holds(&made, &right) && holds(&right, &made) && first_words(&made) == first_words(&right)
+    code(made).zip(code(right)).is_some_and(|(made, right)| says_the_same(&made, &right))
+}
+
+fn says_the_same(made: &str, right: &str) -> bool {
+    holds(made, right) && holds(right, made) && first_words(made) == first_words(right)
 }
 
 /// Whether all that the other one names is in the code.
@@ -261,4 +264,26 @@ fn write(workspace: &Workspace, store: &ProposalStore, proposal: &Proposal) -> a
         fs::remove_file(workspace.project.root.join(&file.path))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RIGHT: &str = "\"\"\"A kiln view with glaze and heat.\"\"\"\n\n\ndef kiln_view(*, glaze: str, heat: str) -> str: ...\n";
+
+    #[test]
+    fn an_answer_is_as_good_if_it_names_the_same_in_whatever_order() {
+        let other_order = RIGHT.replace("glaze and heat", "heat and glaze");
+        assert!(says_the_same(&other_order.replace("heat: str", "heat: float"), RIGHT));
+        for (what, wrong) in [
+            ("a field is missing", RIGHT.replace(", heat: str", "")),
+            ("a field is too much", RIGHT.replace("heat: str", "heat: str, ash: str")),
+            ("it is called otherwise", RIGHT.replace("kiln_view", "oven_view")),
+            ("it says something else", RIGHT.replace("and heat", "and ash")),
+            ("it is no Python", RIGHT.replace("def ", "")),
+        ] {
+            assert!(!says_the_same(&wrong, RIGHT), "{what}");
+        }
+    }
 }
