@@ -23,7 +23,8 @@ pub(crate) const FIRST_LINE: &str = "first-line";
 /// A longer line is no line.
 const MOST_BYTES: usize = 400;
 
-/// The template of the kind, filled from the first line of the code, with fields as the request lists them. None if there is no such line, or if it is not to be believed.
+/// The template of the kind, filled from the first line of the code, with fields as the request lists them. None if there is no such line, or if it
+/// is not to be believed.
 pub(crate) fn retell(
     workspace: &Workspace,
     kind: &ArtifactKind,

@@ -16,6 +16,9 @@ const LONGEST: usize = 3;
 /// A longer request is no sentence about a file.
 const MOST_WORDS: usize = 500;
 
+/// Nothing is added to a longer list.
+const MOST_FIELDS: usize = 12;
+
 /// What joins two items, with blanks or without. So does the end of a line.
 const MARKS: [&str; 13] = [",", ";", "/", "|", "+", "&", "·", "•", "→", "->", "-", "–", "*"];
 /// What joins them as well, with a mark before it or without.
@@ -43,8 +46,11 @@ const NAMELESS: &str = "a an the this that these those it its he she they we you
 pub(crate) fn list_as_said(request: &str, code: &str) -> Option<String> {
     let line = first_line(code)?;
     let (head, listed) = line.strip_suffix('.')?.rsplit_once(WITH)?;
-    let given: Vec<Vec<String>> =
-        listed.split(", ").flat_map(|some| some.split(" and ")).map(words_of).collect();
+    let items = listed.split(", ").flat_map(|some| some.split(" and "));
+    // What is more than words, such as a number, would be lost.
+    let in_words =
+        |item: &str| Some(words_of(item)).filter(|words| !words.is_empty() && words.join(" ") == item);
+    let given: Vec<Vec<String>> = items.map(in_words).collect::<Option<_>>()?;
     let (request, thing) = (Request::of(request)?, words_of(head));
     let mut fields: Vec<Vec<String>> = Vec::new();
     let mut too_long = Vec::new();
@@ -59,20 +65,22 @@ pub(crate) fn list_as_said(request: &str, code: &str) -> Option<String> {
         }
     }
     // What was left out may lead to the next one.
-    while let Some((place, item)) = request.left_out(&fields, &thing) {
+    while fields.len() < MOST_FIELDS
+        && let Some((place, item)) = request.left_out(&fields, &thing)
+    {
         fields.insert(place, item);
     }
     if fields == given {
         return None;
     }
-    let code = code.replacen(line, &format!("{head}{WITH}{}.", in_words(&fields)), 1);
+    let code = code.replacen(line, &format!("{head}{WITH}{}.", enumerated(&fields)), 1);
     Some(too_long.iter().fold(code, |code, long| {
         let pairs = forms(long).into_iter().zip(forms(&long[1..]));
         pairs.fold(code, |code, (long, short)| replace_whole(&code, &long, &short))
     }))
 }
 
-fn in_words(fields: &[Vec<String>]) -> String {
+fn enumerated(fields: &[Vec<String>]) -> String {
     let fields: Vec<String> = fields.iter().map(|field| field.join(" ")).collect();
     match fields.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
@@ -250,7 +258,15 @@ mod tests {
             None,
             "it is the thing itself"
         );
-        assert_eq!(listed("anything", "A file without a list"), None);
+        for line in [
+            "A file without a list.",
+            "A slab with .",
+            "A slab with 12.",
+            "A slab with lariat, 3 and cleaver.",
+        ] {
+            assert_eq!(listed("a slab with lariat, story, 12 and cleaver", line), None, "{line}");
+        }
+        assert_eq!(listed("", &all("lariat and cleaver")), None);
         assert_eq!(listed(&"word ".repeat(MOST_WORDS + 1), &all("word and word")), None);
     }
 
@@ -271,6 +287,13 @@ mod tests {
     }
 
     #[test]
+    fn a_list_without_an_end_ends() {
+        let items: Vec<String> = ('b'..='z').map(|letter| format!("{letter}xx")).collect();
+        let told = listed(&format!("bxx, {}", items.join(", ")), &all("bxx and zxx")).unwrap_or_default();
+        assert!(told.matches("xx").count() <= MOST_FIELDS, "{told}");
+    }
+
+    #[test]
     fn what_is_said_twice_is_one_field() {
         assert_eq!(listed("a slab with lariat", &all("lariat and lariat")), Some(all("lariat")));
     }
@@ -280,7 +303,7 @@ mod tests {
         let (mut right, mut wrong, mut lacking, mut found) = (0, 0, 0, 0);
         for intent in curriculum().unwrap() {
             let Some((head, _)) = intent.plain.rsplit_once(WITH) else { continue };
-            let line = |fields: &[Vec<String>]| format!("{head}{WITH}{}.", in_words(fields));
+            let line = |fields: &[Vec<String>]| format!("{head}{WITH}{}.", enumerated(fields));
             let fields: Vec<Vec<String>> = intent.fields.iter().map(|field| words_of(field)).collect();
             right += 1;
             wrong += usize::from(listed(&intent.intent, &line(&fields)).is_some());
